@@ -60,7 +60,12 @@ pub use schema::{
     Bounds, CategoryColumn, Column, CsvOptions, Dictionary, DictionaryError, HeaderColumn, NumberColumn,
     Rule, SCHEMA_FORMAT_VERSION, SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
 };
-pub use source::{CsvAsked, CsvFound, Door, FirstLine, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
+#[cfg(feature = "arrow")]
+pub use source::ArrowTable;
+pub use source::{
+    Columns, CsvAsked, CsvFound, Door, Element, FirstLine, FixedTexts, Lane, MAX_COLUMNS, MAX_RECORD_BYTES,
+    Matrix, Source, SparseRows, Truth, Values,
+};
 pub use split::Split;
 pub use survey::{Survey, Wanted};
 pub use table::{BoundedColumn, Table};

@@ -14,6 +14,7 @@ use crate::limits::{ContributionLimit, Reservoirs};
 use crate::misfit::{Notes, Reason};
 use crate::raw::{Kind, RawChunk, RawColumn};
 use crate::schema::Schema;
+use crate::source::identity::Identifier;
 use crate::source::{Door, Pick, Source};
 use crate::split::Split;
 use crate::survey::{Kept, Survey, Wanted};
@@ -23,6 +24,11 @@ use crate::table::Table;
 const CHUNK_ROWS: usize = 2048;
 /// The most values of a chunk: wide records come in shorter chunks.
 const CHUNK_VALUES: usize = 1 << 22;
+/// The same for a table in memory: few enough for the processor's cache, because columns are read
+/// one after the other and rows may be stored so.
+const MEMORY_CHUNK_VALUES: usize = 1 << 15;
+/// The fewest records of a chunk of a table in memory.
+const MEMORY_CHUNK_ROWS: usize = 16;
 
 /// The part of a split that a record belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,8 +219,8 @@ impl<'a> Loader<'a> {
             units.keep(&mut kept);
             Kept { slots: kept, owners }
         });
-        let (file, unit) = (self.source.file().clone(), self.schema.unit().clone());
-        Ok(Survey { file, unit, door: self.door, content, slots, misfits: misfits.misfits(), kept })
+        let (origin, unit) = (self.source.origin(), self.schema.unit().clone());
+        Ok(Survey { origin, unit, door: self.door, content, slots, misfits: misfits.misfits(), kept })
     }
 
     /// A pass over the records that units keep, as the survey chose, if there is one. Returns the
@@ -245,11 +251,11 @@ impl<'a> Loader<'a> {
         // The first pass found a sound file, so somebody has written to it since.
         let is_damaged = matches!(&read, Err(DataError::Damaged { .. }));
         if is_damaged && survey.is_some() {
-            return Err(self.source.file().changed());
+            return Err(self.source.changed());
         }
         let (slots, content) = read?;
         if survey.is_some_and(|survey| (survey.content, survey.slots) != (content, slots)) {
-            return Err(self.source.file().changed());
+            return Err(self.source.changed());
         }
         misfits.check(self.source.path())?;
         match (self.door, slots) {
@@ -261,7 +267,7 @@ impl<'a> Loader<'a> {
     /// Refuses a survey of another file or with another unit: it chose among other records, or by
     /// another limit.
     fn check_survey(&self, survey: &Survey) -> Result<(), DataError> {
-        if !survey.file.is(self.source.file()) || survey.unit != *self.schema.unit() {
+        if !survey.origin.is(&self.source.origin()) || survey.unit != *self.schema.unit() {
             return Err(DataError::OtherSurvey { path: self.source.path().to_owned() });
         }
         match self.door {
@@ -270,19 +276,60 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// One pass over the file: calls `take` with every chunk. Returns the number of records and the
-    /// digest of the data.
+    /// The identity of the table under the loader's schema; see
+    /// [`Source::identity`](crate::Source::identity).
+    pub(crate) fn identity(&self) -> Result<[u8; 32], DataError> {
+        let mut identifier = self.identifier(self.schema)?;
+        // No value is checked here, so nothing is noted.
+        let mut misfits = Notes::new(Door::Permissive);
+        let nothing = |_: Chunk, _: &mut Notes| Ok(());
+        self.identified_pass(Vec::new(), None, Some(&mut identifier), &mut misfits, nothing)?;
+        Ok(identifier.finish())
+    }
+
+    fn identifier(&self, schema: &Schema) -> Result<Identifier, DataError> {
+        self.source.check_header(schema)?;
+        let binding = Binding::all(self.source.path(), &self.source.names(), schema, &[])?;
+        self.source.check_picks(&binding.picks())?;
+        Ok(Identifier::new(schema, &binding))
+    }
+
+    /// One pass over the data: calls `take` with every chunk. Returns the number of records and the
+    /// digest of the data: of the file's bytes, or the identity of a table in memory if that was
+    /// asked for.
     fn pass(
         &self,
         fields: Vec<Pick>,
         unit: Option<Pick>,
         misfits: &mut Notes,
+        take: impl FnMut(Chunk, &mut Notes) -> Result<(), DataError>,
+    ) -> Result<(u64, [u8; 32]), DataError> {
+        let identified = self.source.identified_by();
+        let mut identifier = identified.map(|schema| self.identifier(schema)).transpose()?;
+        let (rows, digest) = self.identified_pass(fields, unit, identifier.as_mut(), misfits, take)?;
+        Ok((rows, identifier.map_or(digest, Identifier::finish)))
+    }
+
+    /// A pass that shows each chunk to `identifier` first. Returns the number of records and the
+    /// digest that the reader computed.
+    fn identified_pass(
+        &self,
+        fields: Vec<Pick>,
+        unit: Option<Pick>,
+        mut identifier: Option<&mut Identifier>,
+        misfits: &mut Notes,
         mut take: impl FnMut(Chunk, &mut Notes) -> Result<(), DataError>,
     ) -> Result<(u64, [u8; 32]), DataError> {
         let has_unit = unit.is_some();
-        let picks: Vec<Pick> = fields.into_iter().chain(unit).collect();
+        let identifying = identifier.as_ref().map(|identifier| identifier.picks()).into_iter().flatten();
+        let picks: Vec<Pick> = fields.into_iter().chain(unit).chain(identifying).collect();
         let kinds: Vec<Kind> = picks.iter().map(|pick| pick.kind).collect();
-        let most = (CHUNK_VALUES / picks.len().max(1)).clamp(1, CHUNK_ROWS);
+        let (values, least) = if self.source.is_memory() {
+            (MEMORY_CHUNK_VALUES, MEMORY_CHUNK_ROWS)
+        } else {
+            (CHUNK_VALUES, 1)
+        };
+        let most = (values / picks.len().max(1)).clamp(least, CHUNK_ROWS);
         let mut rows = self.source.rows(picks)?;
         let mut first = 0usize;
         loop {
@@ -296,6 +343,9 @@ impl<'a> Loader<'a> {
             }
             if first + read > u32::MAX as usize {
                 return Err(DataError::TooManyRecords);
+            }
+            if let Some(identifier) = &mut identifier {
+                identifier.take(&mut raw);
             }
             let units = if has_unit { raw.columns.pop() } else { None };
             take(Chunk { first, raw, units }, misfits)?;

@@ -24,8 +24,7 @@ const MAX_KINDS: usize = 1000;
 /// The most lines of a message, one for each kind.
 const MAX_LINES: usize = 20;
 
-/// Advice for text where a number is declared, in a file format that has types.
-#[cfg(any(feature = "parquet", feature = "arrow"))]
+/// Advice for text where a number is declared, in a table whose columns have types.
 pub(crate) const TEXT_FOR_A_NUMBER: &str =
     "the file has text there; correct it, or declare the column as a category";
 

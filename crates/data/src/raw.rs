@@ -7,8 +7,11 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use crate::error::DataError;
+use crate::schema::{HeaderColumn, TypeHint};
+use crate::source::{Columns, Values};
 
 /// Columns of raw values.
 pub struct RawTable {
@@ -50,6 +53,38 @@ impl RawTable {
         self.names.push(name.to_owned());
         self.chunk.columns.push(column);
         Ok(self)
+    }
+}
+
+/// A table that a program made can be read like a file: see
+/// [`Source::memory`](crate::Source::memory).
+impl Columns for RawTable {
+    fn header(&self) -> Vec<HeaderColumn> {
+        let column = |(name, column): (&String, &RawColumn)| {
+            let hint = match column {
+                RawColumn::Numbers(_) => TypeHint::Number,
+                RawColumn::Texts(_) => TypeHint::Text,
+            };
+            HeaderColumn { name: name.clone(), hint }
+        };
+        self.names.iter().zip(&self.chunk.columns).map(column).collect()
+    }
+
+    fn rows(&self) -> usize {
+        self.chunk.rows()
+    }
+
+    fn read(&self, column: usize, rows: Range<usize>, out: &mut Values<'_>) {
+        match &self.chunk.columns[column] {
+            RawColumn::Numbers(values) => out.numbers(values[rows].iter().copied()),
+            // Texts that are not UTF-8 come from files alone.
+            RawColumn::Texts(texts) => texts.slice(rows).for_each(|text| {
+                match text.map(|text| std::str::from_utf8(text).unwrap_or_default()) {
+                    Some(text) => out.text(text),
+                    None => out.missing(),
+                }
+            }),
+        }
     }
 }
 
@@ -126,7 +161,6 @@ impl RawColumn {
     }
 
     /// Adds a boolean; as a number, 0 or 1.
-    #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_boolean(&mut self, value: bool) {
         match self {
             Self::Numbers(values) => values.push(f64::from(u8::from(value))),
@@ -150,7 +184,6 @@ impl RawColumn {
 
     /// Adds a text; to a column of numbers, the number that it spells. If it spells none, adds a
     /// missing value and returns false.
-    #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
         match self {
             Self::Texts(texts) => texts.push(Some(text)),
@@ -191,12 +224,17 @@ impl Texts {
         self.ends.len()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
-        let mut start = 0;
-        self.ends.iter().map(move |&(end, is_there)| {
+    /// The texts in these places.
+    pub(crate) fn slice(&self, rows: Range<usize>) -> impl Iterator<Item = Option<&[u8]>> {
+        let mut start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        self.ends[rows].iter().map(move |&(end, is_there)| {
             let text = &self.bytes[start..end];
             start = end;
             is_there.then_some(text)
         })
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        self.slice(0..self.len())
     }
 }

@@ -123,6 +123,10 @@ impl Reading {
     /// with the wrong options even an error about the header can show records.
     pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
         self.check_csv(schema.csv())?;
+        self.check_unit(schema)
+    }
+
+    fn check_unit(&self, schema: &Schema) -> Result<(), ReadingError> {
         let got = schema.unit().unit();
         if got != self.unit {
             return Err(ReadingError::Unit { stated: self.unit.clone(), got });
@@ -145,10 +149,19 @@ impl Reading {
     /// Checks that a schema reads the data as its owner does: the same CSV options, unit and
     /// format, and no column that the owner ignores.
     pub fn check(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
+        // A table in memory is not parsed: its identity is that of its values.
+        if source.is_memory() {
+            self.check_unit(schema)?;
+            return self.check_ignored(schema, source);
+        }
         self.check_before_opening(schema)?;
         if let Some(stated) = self.format.as_ref().filter(|stated| *stated != source.format()) {
             return Err(ReadingError::Format { stated: stated.clone(), got: source.format() });
         }
+        self.check_ignored(schema, source)
+    }
+
+    fn check_ignored(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
         let is_used = |name: &str| schema.column(name).is_some_and(|column| *column != Column::Ignore);
         let names = source.header().iter().map(|column| column.name.as_str());
         match names.into_iter().find(|name| self.ignores(name) && is_used(name)) {

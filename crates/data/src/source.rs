@@ -8,6 +8,7 @@
 //! | CIFAR binary | `.bin` and records of 3073 (or 3074) bytes | `label` (`coarse_label`), `pixel_0`, ... |
 //! | Parquet | its first bytes | flat columns; nested ones can only be ignored |
 //! | Arrow IPC file | its first bytes | the same, memory-mapped |
+//! | a table in memory | [`Source::memory`] | those of its parts, side by side |
 //!
 //! gzip and zstd are recognised by their first bytes and unpacked, for all formats that are read in
 //! order (not for Parquet and Arrow, which have compression of their own).
@@ -24,29 +25,43 @@
 
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
+#[cfg(feature = "arrow")]
+mod arrow_table;
 mod cifar;
 pub(crate) mod columnar;
 mod csv;
 mod dense;
 mod first_line;
+pub(crate) mod identity;
 mod idx;
 pub(crate) mod kept;
+mod matrix;
+mod memory;
 mod names;
 mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
+mod sparse;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
+#[cfg(feature = "arrow")]
+pub use self::arrow_table::ArrowTable;
 pub(crate) use self::csv::small_table;
 pub use self::first_line::{CsvAsked, CsvFound, FirstLine};
+pub use self::matrix::{Element, FixedTexts, Matrix, Truth};
+pub use self::memory::{Columns, Values};
+pub use self::sparse::{Lane, SparseRows};
 
 use self::csv::CsvLayout;
 use self::dense::DenseLayout;
 use self::kept::KeptFile;
+use self::memory::Memory;
 use crate::error::DataError;
+use crate::loader::Loader;
 use crate::misfit::Notes;
 use crate::raw::{Kind, RawChunk};
 use crate::schema::{CsvOptions, HeaderColumn, Schema, TypeHint};
@@ -70,7 +85,7 @@ pub enum Door {
     Permissive,
 }
 
-/// A file of records, opened once, whose format and header are known.
+/// A file of records, opened once, or a table in memory, whose format and header are known.
 ///
 /// ```no_run
 /// use sordino_data::{Schema, Source};
@@ -82,9 +97,41 @@ pub enum Door {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Source {
-    file: KeptFile,
+    body: Body,
     header: Vec<HeaderColumn>,
-    layout: Layout,
+    /// The schema under which a table in memory is identified in every pass.
+    identified: Option<Box<Schema>>,
+}
+
+enum Body {
+    File { file: KeptFile, layout: Layout },
+    Memory(Memory),
+}
+
+/// What a survey was made of.
+#[derive(Clone)]
+pub(crate) enum Origin {
+    File(KeptFile),
+    Memory(Memory),
+}
+
+impl Origin {
+    /// The file's path, or the table's name.
+    pub(crate) fn path(&self) -> &Path {
+        match self {
+            Self::File(file) => file.path(),
+            Self::Memory(table) => table.name(),
+        }
+    }
+
+    /// Whether both are the same opening of a file, or the same table.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(file), Self::File(other)) => file.is(other),
+            (Self::Memory(table), Self::Memory(other)) => table.is(other),
+            (Self::File(_) | Self::Memory(_), _) => false,
+        }
+    }
 }
 
 enum Layout {
@@ -124,7 +171,44 @@ impl Source {
         let layout = Layout::recognise(&file, &magic, csv)?;
         let header = layout.header();
         check_names(path, &header)?;
-        Ok(Self { file, header, layout })
+        Ok(Self { body: Body::File { file, layout }, header, identified: None })
+    }
+
+    /// A table in memory, whose parts stand side by side. `name` stands for it in messages.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use sordino_data::{Door, Loader, RawTable, Schema, Source};
+    /// let ages = RawTable::new().numbers("age", vec![31.0, 64.0])?;
+    /// let source = Source::memory("patients", vec![Arc::new(ages)])?;
+    /// let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }")?;
+    /// let loader = Loader::new(&source, &schema, Door::Strict);
+    /// let table = loader.read_columns(&["age"], &mut sordino_noise::entropy()?)?;
+    /// assert_eq!(table.slots(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn memory(name: &str, parts: Vec<Arc<dyn Columns>>) -> Result<Self, DataError> {
+        let (table, header) = Memory::new(name, parts)?;
+        check_names(table.name(), &header)?;
+        Ok(Self { body: Body::Memory(table), header, identified: None })
+    }
+
+    /// The same source; a table in memory is from now on identified under this schema, which takes
+    /// a digest of all its values in every pass. A file is identified by its bytes anyway.
+    pub fn identified(self, schema: &Schema) -> Self {
+        let identified = self.is_memory().then(|| Box::new(schema.clone()));
+        Self { identified, ..self }
+    }
+
+    /// The identity of the table: a digest of its values under this schema, the same for a table in
+    /// memory and in a file of any format. Reads everything once.
+    pub fn identity(&self, schema: &Schema) -> Result<[u8; 32], DataError> {
+        Loader::new(self, schema, Door::Permissive).identity()
+    }
+
+    /// Whether it is a table in memory, and not a file.
+    pub fn is_memory(&self) -> bool {
+        matches!(self.body, Body::Memory(_))
     }
 
     /// The columns, in the order of the file.
@@ -132,61 +216,77 @@ impl Source {
         &self.header
     }
 
-    /// The file.
+    /// The file, or the name of a table in memory.
     pub fn path(&self) -> &Path {
-        self.file.path()
+        match &self.body {
+            Body::File { file, .. } => file.path(),
+            Body::Memory(table) => table.name(),
+        }
     }
 
     /// The digest that identifies the data: the SHA-256 of the file or, if labels are in a second
-    /// file, of both. Reads everything once; a [`Survey`](crate::Survey) computes it on the way.
+    /// file, of both. For a table in memory its identity, if it is
+    /// [`identified`](Self::identified), and else a random number of its own. Reads everything
+    /// once; a [`Survey`](crate::Survey) computes it on the way.
     pub fn content(&self) -> Result<[u8; 32], DataError> {
-        let labels = self.labels().map(KeptFile::digest).transpose()?;
-        Ok(kept::with_labels(self.file.digest()?, labels))
+        match (&self.body, &self.identified) {
+            (Body::File { file, layout }, _) => {
+                let labels = layout.labels().map(KeptFile::digest).transpose()?;
+                Ok(kept::with_labels(file.digest()?, labels))
+            }
+            (Body::Memory(_), Some(schema)) => self.identity(schema),
+            (Body::Memory(table), None) => Ok(table.token()),
+        }
     }
 
     /// The SHA-256 of the file, and of the file of labels if there is one.
     pub fn digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
-        let labels = self.labels().map(KeptFile::digest).transpose()?;
-        Ok([self.file.digest()?].into_iter().chain(labels).collect())
+        self.files().map(KeptFile::digest).collect()
     }
 
     /// The SHA-256 of the unpacked content of each file that is packed by gzip or zstd.
     pub fn unpacked_digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
-        let labels = self.labels().map(packed::unpacked_digest).transpose()?.flatten();
-        Ok(packed::unpacked_digest(&self.file)?.into_iter().chain(labels).collect())
+        self.files().map(packed::unpacked_digest).filter_map(Result::transpose).collect()
     }
 
     /// The bytes read so far, from the file and from the labels beside it. An Arrow file is mapped,
     /// so only the bytes that were read for its digest count.
     pub fn bytes_read(&self) -> u64 {
-        self.file.bytes_read() + self.labels().map_or(0, KeptFile::bytes_read)
+        self.files().map(KeptFile::bytes_read).sum()
     }
 
-    fn labels(&self) -> Option<&KeptFile> {
-        match &self.layout {
-            Layout::Dense(layout) => layout.labels.as_ref().map(|labels| &labels.file),
-            Layout::Csv(_) => None,
-            #[cfg(feature = "parquet")]
-            Layout::Parquet(_) => None,
-            #[cfg(feature = "arrow")]
-            Layout::Arrow(_) => None,
+    /// The file, and the file of labels if there is one; none for a table in memory.
+    fn files(&self) -> impl Iterator<Item = &KeptFile> {
+        let (file, labels) = match &self.body {
+            Body::File { file, layout } => (Some(file), layout.labels()),
+            Body::Memory(_) => (None, None),
+        };
+        file.into_iter().chain(labels)
+    }
+
+    pub(crate) fn origin(&self) -> Origin {
+        match &self.body {
+            Body::File { file, .. } => Origin::File(file.clone()),
+            Body::Memory(table) => Origin::Memory(table.clone()),
         }
     }
 
-    pub(crate) fn file(&self) -> &KeptFile {
-        &self.file
+    /// The schema under which every pass identifies the table.
+    pub(crate) fn identified_by(&self) -> Option<&Schema> {
+        self.identified.as_deref()
+    }
+
+    /// The error of a pass that found other values than the pass before.
+    pub(crate) fn changed(&self) -> DataError {
+        DataError::Changed { path: self.path().to_owned() }
     }
 
     /// The format's name. A CSV file whose name ends in `.tsv` is TSV: its delimiter is a tab,
     /// unless the options say otherwise.
     pub fn format(&self) -> &'static str {
-        match &self.layout {
-            Layout::Csv(layout) => layout.format,
-            Layout::Dense(dense) => dense.format,
-            #[cfg(feature = "parquet")]
-            Layout::Parquet(_) => parquet::FORMAT,
-            #[cfg(feature = "arrow")]
-            Layout::Arrow(_) => arrow::FORMAT,
+        match &self.body {
+            Body::File { layout, .. } => layout.format(),
+            Body::Memory(_) => memory::FORMAT,
         }
     }
 
@@ -198,17 +298,9 @@ impl Source {
     /// A reader of these columns, from the first record.
     pub(crate) fn rows(&self, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
         self.check_picks(&picks)?;
-        match &self.layout {
-            Layout::Csv(layout) => layout.rows(&self.file, picks),
-            Layout::Dense(layout) => layout.rows(&self.file, picks),
-            #[cfg(feature = "parquet")]
-            Layout::Parquet(layout) => {
-                columnar::fenced_rows(self.path(), parquet::FORMAT, || layout.rows(&self.file, picks))
-            }
-            #[cfg(feature = "arrow")]
-            Layout::Arrow(layout) => {
-                columnar::fenced_rows(self.path(), arrow::FORMAT, || layout.rows(&self.file, picks))
-            }
+        match &self.body {
+            Body::File { file, layout } => layout.rows(file, picks),
+            Body::Memory(table) => Ok(table.rows(picks)),
         }
     }
 
@@ -234,26 +326,13 @@ impl Source {
     /// Whether the names of the columns come from a first line that may be a record: no option says
     /// that it is a header.
     fn has_header_line(&self) -> bool {
-        match &self.layout {
-            Layout::Csv(layout) => layout.has_header_line(),
-            Layout::Dense(_) => false,
-            #[cfg(feature = "parquet")]
-            Layout::Parquet(_) => false,
-            #[cfg(feature = "arrow")]
-            Layout::Arrow(_) => false,
-        }
+        matches!(&self.body, Body::File { layout: Layout::Csv(layout), .. } if layout.has_header_line())
     }
 
     /// Whether columns are stored one by one, so that only reading a column shows that it is
     /// damaged.
     pub(crate) fn is_columnar(&self) -> bool {
-        match &self.layout {
-            Layout::Csv(_) | Layout::Dense(_) => false,
-            #[cfg(feature = "parquet")]
-            Layout::Parquet(_) => true,
-            #[cfg(feature = "arrow")]
-            Layout::Arrow(_) => true,
-        }
+        matches!(&self.body, Body::File { layout, .. } if layout.is_columnar())
     }
 }
 
@@ -286,6 +365,53 @@ impl Layout {
             CsvLayout::new(file, if is_tsv { "TSV" } else { "CSV" }, options).map(Self::Csv)
         } else {
             Err(DataError::UnknownFormat { path: path.to_owned() })
+        }
+    }
+
+    fn format(&self) -> &'static str {
+        match self {
+            Self::Csv(layout) => layout.format,
+            Self::Dense(dense) => dense.format,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => parquet::FORMAT,
+            #[cfg(feature = "arrow")]
+            Self::Arrow(_) => arrow::FORMAT,
+        }
+    }
+
+    fn labels(&self) -> Option<&KeptFile> {
+        match self {
+            Self::Dense(layout) => layout.labels.as_ref().map(|labels| &labels.file),
+            Self::Csv(_) => None,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => None,
+            #[cfg(feature = "arrow")]
+            Self::Arrow(_) => None,
+        }
+    }
+
+    fn is_columnar(&self) -> bool {
+        match self {
+            Self::Csv(_) | Self::Dense(_) => false,
+            #[cfg(feature = "parquet")]
+            Self::Parquet(_) => true,
+            #[cfg(feature = "arrow")]
+            Self::Arrow(_) => true,
+        }
+    }
+
+    fn rows(&self, file: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        match self {
+            Self::Csv(layout) => layout.rows(file, picks),
+            Self::Dense(layout) => layout.rows(file, picks),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(layout) => {
+                columnar::fenced_rows(file.path(), parquet::FORMAT, || layout.rows(file, picks))
+            }
+            #[cfg(feature = "arrow")]
+            Self::Arrow(layout) => {
+                columnar::fenced_rows(file.path(), arrow::FORMAT, || layout.rows(file, picks))
+            }
         }
     }
 

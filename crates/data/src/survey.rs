@@ -1,4 +1,4 @@
-//! The first pass over a file: its digest, the number of records, what does not fit, and the
+//! The first pass over a file or a table: its digest, the number of records, what does not fit, and the
 //! records that each unit keeps.
 //!
 //! # Guarantee
@@ -12,8 +12,7 @@ use crate::encoding::Encoding;
 use crate::error::DataError;
 use crate::misfit::Misfits;
 use crate::schema::UnitRule;
-use crate::source::Door;
-use crate::source::kept::KeptFile;
+use crate::source::{Door, Origin};
 
 /// The columns that a survey checks.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +38,7 @@ pub enum Wanted<'a> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Survey {
-    pub(crate) file: KeptFile,
+    pub(crate) origin: Origin,
     pub(crate) unit: UnitRule,
     pub(crate) door: Door,
     pub(crate) content: [u8; 32],
@@ -73,9 +72,9 @@ impl Survey {
     /// its result, unless it was paid for. Through the permissive door every record fits.
     pub fn check(&self) -> Result<(), DataError> {
         match (&self.misfits, self.slots) {
-            (Some(misfits), _) => Err(misfits.error(self.file.path())),
+            (Some(misfits), _) => Err(misfits.error(self.origin.path())),
             (None, 0) if self.door == Door::Strict => {
-                Err(DataError::NoRecords { path: self.file.path().to_owned() })
+                Err(DataError::NoRecords { path: self.origin.path().to_owned() })
             }
             (None, _) => Ok(()),
         }
@@ -84,6 +83,6 @@ impl Survey {
 
 impl fmt::Debug for Survey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Survey").field("path", &self.file.path()).finish_non_exhaustive()
+        f.debug_struct("Survey").field("path", &self.origin.path()).finish_non_exhaustive()
     }
 }

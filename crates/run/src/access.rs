@@ -20,6 +20,7 @@ use sordino_privacy::{Charge, Neighbours};
 
 use crate::error::RunError;
 use crate::identity::file_name;
+use crate::payer::{Payer, SharedBudget, check_lock, locked};
 use crate::purse::{Payment, Purse};
 
 /// The note for somebody who is not the owner and did not ask for the permissive door.
@@ -28,10 +29,14 @@ pub(crate) const DOOR_NOTE: &str = "you are not told which records do not fit th
 /// The most names that an error lists.
 const MAX_NAMES: usize = 5;
 
-/// A data set and its owner's rules. Without a ledger there are no rules, and no budget is kept.
+/// A data set and its owner's rules. Without a ledger there are no rules.
 #[derive(Debug)]
 pub struct Access {
     known: Option<Known>,
+    /// The budget in memory that pays, if one does.
+    budget: Option<SharedBudget>,
+    /// Whether the data is a table in memory, and not a file.
+    is_table: bool,
 }
 
 #[derive(Debug)]
@@ -44,11 +49,13 @@ struct Known {
     who: Label,
     set: DataSet,
     reading: Reading,
+    /// Whether the data counts as that of the data set on a program's word.
+    is_vouched: bool,
 }
 
 /// The data set with this name. If there is none, the error lists the known names: the file may be
 /// a copy of one of theirs.
-fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
+pub(crate) fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
     match ledger.find_by_name(name) {
         Err(LedgerError::Unknown { name }) => {
             let known: Vec<String> =
@@ -71,25 +78,37 @@ impl Access {
     pub fn find(data: &Path, payment: &Payment) -> Result<Self, RunError> {
         let Some(path) = &payment.ledger else {
             payment.check_without_ledger()?;
-            return Ok(Self { known: None });
+            return Ok(Self { known: None, budget: None, is_table: false });
         };
         let name = payment.name.clone().map_or_else(|| file_name(data), Ok)?;
-        let (who, ledger) = (payment.analyst()?, Ledger::open(path)?);
-        let set = find_by_name(&ledger, &name)?;
-        let reading = match &set.rules {
-            Some(rules) => Reading::from_text(rules.reading())?,
-            None => Reading::default_for(set.terms.unit.clone()),
+        let known = Known::open(path, name, payment.analyst()?)?;
+        Ok(Self { known: Some(known), budget: None, is_table: false })
+    }
+
+    /// The same for whoever pays, and for a table in memory too, whose name `data` is.
+    pub(crate) fn by(
+        payer: &Payer,
+        data: &Path,
+        payment: &Payment,
+        is_table: bool,
+    ) -> Result<Self, RunError> {
+        if payment.ledger.is_some() && !matches!(payer, Payer::Settings) {
+            return Err(RunError::TwoSettings { first: "--ledger", second: "a budget" });
+        }
+        let access = match payer {
+            Payer::Settings => Self::find(data, payment)?,
+            Payer::Budget(budget) => Self { known: None, budget: Some(budget.clone()), is_table },
+            Payer::Account(account) => {
+                let (name, who) = (account.name().clone(), account.who().clone());
+                let known = Known::open(account.ledger(), name, who)?;
+                // The digest of a file is known, and is compared.
+                Self { known: Some(Known { is_vouched: is_table, ..known }), budget: None, is_table }
+            }
         };
-        Ok(Self {
-            known: Some(Known {
-                ledger: Some(ledger),
-                place: path.display().to_string(),
-                name,
-                who,
-                set,
-                reading,
-            }),
-        })
+        if let Some(known) = access.known.as_ref().filter(|_| is_table) {
+            check_lock(&known.set)?;
+        }
+        Ok(Self { is_table, ..access })
     }
 
     /// The owner's CSV options, for requests without a schema.
@@ -128,7 +147,8 @@ impl Access {
         if *stated != got {
             return Err(RunError::other_unit(stated, &got));
         }
-        Ok(known.reading.check_before_opening(schema)?)
+        // A table in memory is not parsed.
+        if self.is_table { Ok(()) } else { Ok(known.reading.check_before_opening(schema)?) }
     }
 
     /// Checks CSV options before the file is opened.
@@ -201,24 +221,31 @@ impl Access {
         usual: Neighbours,
         what: Label,
     ) -> Result<Purse, RunError> {
-        let Some(Known { ledger, place, name, who, set, .. }) = &mut self.known else {
+        if let Some(budget) = &self.budget {
+            let stated = locked(budget).terms().neighbours;
+            check_relation("the budget", stated, asked)?;
+            return Ok(Purse::of_budget(budget.clone(), content.map(Digest::from_bytes)));
+        }
+        let Some(Known { ledger, place, name, who, set, is_vouched, .. }) = &mut self.known else {
             return Ok(Purse::unmetered(content.map(Digest::from_bytes), asked.unwrap_or(usual)));
         };
         // The ledger is opened once, and the purse takes it.
         let ledger = ledger.take().ok_or(RunError::Missing { setting: "--ledger" })?;
         let content = Digest::from_bytes(content.ok_or(RunError::Missing { setting: "DATA" })?);
-        let account = Account::open(ledger, &Identity { name: name.clone(), content }, who.clone(), what)?;
+        let stated = if *is_vouched { set.contents[0] } else { content };
+        let identity = Identity { name: name.clone(), content: stated };
+        let account = Account::open(ledger, &identity, who.clone(), what)?;
         // The rules may have changed since the schema was compared with them.
         if account.rules() != set.rules.as_ref() || account.data_set() != set.number {
             return Err(LedgerError::RulesChanged { name: name.clone() }.into());
         }
-        let stated = account.terms().neighbours;
-        match asked {
-            Some(asked) if asked != stated => {
-                Err(RunError::TwoRelations { name: place.clone(), stated, asked })
-            }
-            _ => Ok(Purse::of(account, content)),
-        }
+        check_relation(place, account.terms().neighbours, asked)?;
+        Ok(Purse::of(account, content))
+    }
+
+    /// Whether the payer must know which data it is, so that a table in memory needs its identity.
+    pub(crate) fn needs_identity(&self) -> bool {
+        self.known.as_ref().is_some_and(|known| !known.is_vouched)
     }
 
     /// Whether a ledger pays, so that the content of the data must be known.
@@ -228,5 +255,27 @@ impl Access {
 
     fn lock(&self) -> Option<&Lock> {
         self.known.as_ref()?.set.rules.as_ref()?.lock()
+    }
+}
+
+impl Known {
+    fn open(path: &Path, name: Label, who: Label) -> Result<Self, RunError> {
+        let ledger = Ledger::open(path)?;
+        let set = find_by_name(&ledger, &name)?;
+        let reading = match &set.rules {
+            Some(rules) => Reading::from_text(rules.reading())?,
+            None => Reading::default_for(set.terms.unit.clone()),
+        };
+        let place = path.display().to_string();
+        Ok(Self { ledger: Some(ledger), place, name, who, set, reading, is_vouched: false })
+    }
+}
+
+fn check_relation(place: &str, stated: Neighbours, asked: Option<Neighbours>) -> Result<(), RunError> {
+    match asked {
+        Some(asked) if asked != stated => {
+            Err(RunError::TwoRelations { name: place.to_owned(), stated, asked })
+        }
+        Some(_) | None => Ok(()),
     }
 }

@@ -339,6 +339,26 @@ pub enum RunError {
     Stopped { steps: u64, of: u64, what: &'static str, is_charged: bool, is_counted: bool },
 
     #[error(
+        "stopped after {steps} of {of} {what}; {}there is no working folder to go on from",
+        if *is_charged { "what was charged stays spent, and " } else { "" }
+    )]
+    StoppedForGood { steps: u64, of: u64, what: &'static str, is_charged: bool },
+
+    #[error("there is nothing to resume: the run has no working folder; name the one that it was begun with")]
+    NoFolder,
+
+    #[error(
+        "no data set in this ledger has these values under this schema; create its budget, or link the \
+         table to the data set of the file that it came from"
+    )]
+    UnknownTable,
+
+    #[error(
+        "the data set `{name}` is locked: its owner allows files alone, not tables in memory; give the file"
+    )]
+    LockedTable { name: Label },
+
+    #[error(
         "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be \
          one more release, which nobody pays for; name other records after --public-test, or leave it out",
         path.display()

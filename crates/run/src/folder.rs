@@ -33,6 +33,11 @@ impl Folder {
         if fs::symlink_metadata(out).is_ok() {
             return Err(RunError::OutExists { out: out.to_owned() });
         }
+        Self::working(out, room)
+    }
+
+    /// The same for a run whose model stays in memory: nothing is written to `out`.
+    pub(crate) fn working(out: &Path, room: u64) -> Result<Self, RunError> {
         let part = beside(out, ".part");
         let failed = |source| RunError::WriteFile { name: part.display().to_string(), source };
         private_folder().create(&part).or_else(|error| taken_over(&part, error)).map_err(failed)?;
@@ -131,6 +136,12 @@ impl Folder {
             Err(source) if self.has_all(steps) => Err(RunError::ModelWaits { out: self.out.clone(), source }),
             Err(source) => Err(self.rescue(package, source)),
         }
+    }
+
+    /// Removes the working folder of a run whose model stays in memory.
+    pub(crate) fn remove(self) {
+        // If this fails, what is left behind cannot be resumed: its charge is booked.
+        let _ = fs::remove_dir_all(&self.part);
     }
 
     fn write(&self, package: &Package) -> io::Result<()> {
@@ -245,6 +256,23 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), RunError> {
         let _ = fs::remove_file(path);
     }
     Ok(())
+}
+
+/// Writes a model's directory beside its place and renames it, so that it is whole or absent.
+pub(crate) fn save(package: &Package, out: &Path) -> Result<(), RunError> {
+    if fs::symlink_metadata(out).is_ok() {
+        return Err(RunError::OutExists { out: out.to_owned() });
+    }
+    let part = beside(out, &format!(".part-{}", std::process::id()));
+    let written = fs::create_dir(&part).and_then(|()| {
+        package.write(&part)?;
+        fs::rename(&part, out)?;
+        sync_folder(out.parent())
+    });
+    written.map_err(|source| {
+        let _ = fs::remove_dir_all(&part);
+        RunError::WriteFile { name: out.display().to_string(), source }
+    })
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

@@ -1,9 +1,9 @@
-//! Which data set a file is: its name and the hash of its content.
+//! Which data set a file or a table is: its name and the hash of its content.
 
 use std::fs::File;
 use std::path::Path;
 
-use sordino_data::{CsvOptions, DataError, Source};
+use sordino_data::{CsvOptions, DataError, Schema, Source};
 use sordino_ledger::{Digest, Identity, Label};
 
 use crate::error::RunError;
@@ -25,6 +25,14 @@ pub fn content(data: &Path) -> Result<Digest, RunError> {
     }
     let name = format!("`{}`", data.display());
     File::open(data).and_then(Digest::of_reader).map_err(|source| RunError::Read { name, source })
+}
+
+/// The identity of a table by its values, in memory or in a file. A ledger that has it beside the
+/// digest of a file knows the same table as an array: see [`Ownership::link_values`].
+///
+/// [`Ownership::link_values`]: crate::Ownership::link_values
+pub fn table_identity(table: &Source, schema: &Schema) -> Result<Digest, RunError> {
+    Ok(Digest::from_bytes(table.identity(schema)?))
 }
 
 /// The default name of a data set: the name of its file.

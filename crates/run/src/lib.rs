@@ -16,7 +16,8 @@
 //! |---|---|
 //! | [`Settings`] | what is asked for, by the names of flags and files; every field is optional |
 //! | [`Access`] | what the owner of the data allows, checked before the data is opened |
-//! | [`Purse`] | what pays: the ledger's account, or nobody, and then the guarantee says so |
+//! | [`Purse`] | what pays: the ledger's account, a budget, or nobody, and then the guarantee says so |
+//! | [`Given`] | what a program has in memory in the place of files: table, schema, [`Payer`] |
 //! | [`training`] | subject, plan, working folder, fit, public test, model directory, report |
 //! | [`query`] | one private statistic of a table |
 //! | [`discovery`] | bounds and values that nobody declared, found with noise |
@@ -36,6 +37,7 @@ mod identity;
 mod memory;
 pub mod model;
 mod ownership;
+mod payer;
 mod purse;
 pub mod query;
 mod receipt;
@@ -47,8 +49,9 @@ pub mod training;
 
 pub use access::Access;
 pub use error::{Mismatch, RunError, respelled};
-pub use identity::{content, identity};
+pub use identity::{content, identity, table_identity};
 pub use ownership::{LockSettings, Ownership};
+pub use payer::{Given, LedgerAccount, Payer, SharedBudget};
 pub use purse::{Payment, Purse, purpose};
 pub use schema_file::read as read_schema;
 #[cfg(feature = "clap")]

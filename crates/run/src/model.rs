@@ -18,6 +18,7 @@
 //! too. So if a ledger paid for the model, its booking holds the hash of the manifest, and
 //! `predict --ledger` compares them.
 
+mod coefficients;
 mod decision;
 mod learned;
 mod manifest;
@@ -25,6 +26,7 @@ mod package;
 mod stored;
 mod weights;
 
+pub use self::coefficients::Coefficients;
 pub use self::decision::{Decision, Threshold};
 pub(crate) use self::learned::network_loss;
 pub use self::learned::{Model, Prediction};

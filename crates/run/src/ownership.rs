@@ -6,10 +6,11 @@ use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use sordino_data::{Reading, Schema, Source};
-use sordino_ledger::{Digest, Label, LedgerError, Lock, Rules};
+use sordino_ledger::{Digest, Identity, Label, Ledger, LedgerError, Lock, Rules};
 use sordino_privacy::{Epsilon, Unit};
 
 use crate::error::RunError;
+use crate::identity::table_identity;
 
 /// What an owner states. Without a schema the data is a plain table with no ignored column.
 #[derive(Clone, Debug)]
@@ -54,6 +55,15 @@ impl Ownership {
             None => rules,
         };
         Ok((rules, unit))
+    }
+
+    /// Links the identity of the values, under the owner's schema, to the data set of this name: the
+    /// same table in memory then spends from the budget of its file.
+    pub fn link_values(&self, ledger: &Ledger, name: &Label, table: &Source) -> Result<Digest, RunError> {
+        let schema = self.schema.as_ref().ok_or(RunError::Missing { setting: "--schema FILE" })?;
+        let content = table_identity(table, schema)?;
+        ledger.link(&Identity { name: name.clone(), content })?;
+        Ok(content)
     }
 
     fn locked(&self, lock: &LockSettings) -> Result<Lock, RunError> {

@@ -1,4 +1,5 @@
-//! What pays for a release: a ledger's account, or nobody, and then the guarantee says so.
+//! What pays for a release: a ledger's account, a budget in memory, or nobody, and then the
+//! guarantee says so.
 
 use std::env;
 #[cfg(unix)]
@@ -9,10 +10,11 @@ use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, Digest, Label, Limit};
 use sordino_optim::{Kept, Witness};
 use sordino_privacy::{
-    Charge, ChargeError, Claim, Delta, Neighbours, Paid, Permit, Quote, Statement, Terms, Unit, danger,
+    Charge, ChargeError, Claim, Delta, Gauge, Neighbours, Paid, Permit, Quote, Statement, Terms, Unit, danger,
 };
 
 use crate::error::RunError;
+use crate::payer::{SharedBudget, locked};
 
 /// The first format version of ledgers that count steps and link charges of one run.
 const COUNTING_VERSION: u32 = 3;
@@ -48,6 +50,8 @@ pub struct Purse {
 enum Means {
     /// The budget of a data set, as one analyst sees it.
     Ledger(Box<Account>),
+    /// A budget in memory, and its terms.
+    Budget(SharedBudget, Box<Terms>),
     /// Nothing is charged, and no total is kept.
     Unmetered(Neighbours),
 }
@@ -55,6 +59,11 @@ enum Means {
 impl Purse {
     pub(crate) fn of(account: Account, content: Digest) -> Self {
         Self { means: Means::Ledger(Box::new(account)), content: Some(content) }
+    }
+
+    pub(crate) fn of_budget(budget: SharedBudget, content: Option<Digest>) -> Self {
+        let terms = Box::new(locked(&budget).terms().clone());
+        Self { means: Means::Budget(budget, terms), content }
     }
 
     pub(crate) fn unmetered(content: Option<Digest>, neighbours: Neighbours) -> Self {
@@ -65,8 +74,13 @@ impl Purse {
     pub fn account(&self) -> Option<&Account> {
         match &self.means {
             Means::Ledger(account) => Some(account),
-            Means::Unmetered(_) => None,
+            Means::Budget(..) | Means::Unmetered(_) => None,
         }
+    }
+
+    /// Whether something is charged.
+    pub fn is_metered(&self) -> bool {
+        !matches!(self.means, Means::Unmetered(_))
     }
 
     /// The content of the data file, if it was read.
@@ -78,26 +92,34 @@ impl Purse {
     pub fn neighbours(&self) -> Neighbours {
         match &self.means {
             Means::Ledger(account) => account.terms().neighbours,
+            Means::Budget(_, terms) => terms.neighbours,
             Means::Unmetered(neighbours) => *neighbours,
         }
     }
 
-    /// The terms of the budget, if there is a ledger.
+    /// The terms of the budget, if there is one.
     pub fn terms(&self) -> Option<&Terms> {
-        self.account().map(Charge::terms)
+        match &self.means {
+            Means::Ledger(account) => Some(account.terms()),
+            Means::Budget(_, terms) => Some(terms),
+            Means::Unmetered(_) => None,
+        }
     }
 
     /// Checks that the budget would grant this claim. Charges nothing.
     pub fn ask(&self, claim: &Claim, unit: &Unit) -> Result<(), RunError> {
-        self.check_unit(unit)?;
-        self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
+        self.quote(claim, unit).map(drop)
     }
 
-    /// What this claim would take of what is left to the analyst, if there is a ledger. Charges
-    /// nothing; fails as [`ask`](Self::ask) does.
+    /// What this claim would take of what is left, if there is a budget. Charges nothing; fails as
+    /// [`ask`](Self::ask) does.
     pub fn quote(&self, claim: &Claim, unit: &Unit) -> Result<Option<Quote>, RunError> {
         self.check_unit(unit)?;
-        Ok(self.account().map(|account| account.quote(&claim.event)).transpose()?)
+        match &self.means {
+            Means::Ledger(account) => Ok(Some(account.quote(&claim.event)?)),
+            Means::Budget(budget, _) => Ok(Some(locked(budget).quote(&claim.event)?)),
+            Means::Unmetered(_) => Ok(None),
+        }
     }
 
     /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of
@@ -126,6 +148,7 @@ impl Purse {
                 }
                 Ok(account.charge_after(earlier, claim.event)?)
             }
+            (Means::Budget(budget, _), _) => Ok(locked(budget).charge_claim(claim)?),
             (Means::Unmetered(_), _) => Ok(danger::unmetered(claim, unit, delta)?),
         }
     }
@@ -136,12 +159,13 @@ impl Purse {
         Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
-    /// Evidence of earlier payment: charges of this ledger or, if nothing was charged, the
-    /// statement in a file, which stays unmetered.
+    /// Evidence of earlier payment: charges of this ledger or, without one, the statement in a
+    /// file, which stays unmetered. A budget in memory may be another than the one that was charged
+    /// then.
     pub(crate) fn paid(&mut self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
         match &mut self.means {
             Means::Ledger(account) => Ok(account.paid(charges)?),
-            Means::Unmetered(_) => Ok(danger::unmetered_paid(said)?),
+            Means::Budget(..) | Means::Unmetered(_) => Ok(danger::unmetered_paid(said)?),
         }
     }
 
@@ -149,7 +173,7 @@ impl Purse {
     pub fn book(&mut self, reservation: u64, result: Option<Digest>) -> Result<(), RunError> {
         match &mut self.means {
             Means::Ledger(account) => Ok(account.book(reservation, result)?),
-            Means::Unmetered(_) => Ok(()),
+            Means::Budget(..) | Means::Unmetered(_) => Ok(()),
         }
     }
 
@@ -159,14 +183,21 @@ impl Purse {
         Ok(self.account().map(Account::limit).transpose()?)
     }
 
-    /// What is left to the analyst.
+    /// What is left to the analyst, if there is a budget.
     pub fn left(&self) -> Result<Option<f64>, RunError> {
-        Ok(self.limit()?.map(|limit| limit.gauge.left))
+        Ok(self.gauge()?.map(|gauge| gauge.left))
     }
 
-    /// What the analyst has used.
+    /// What the analyst has used, if there is a budget.
     pub fn spent(&self) -> Result<Option<f64>, RunError> {
-        Ok(self.limit()?.map(|limit| limit.gauge.used))
+        Ok(self.gauge()?.map(|gauge| gauge.used))
+    }
+
+    fn gauge(&self) -> Result<Option<Gauge>, RunError> {
+        match &self.means {
+            Means::Budget(budget, _) => Ok(Some(locked(budget).gauge()?)),
+            Means::Ledger(_) | Means::Unmetered(_) => Ok(self.limit()?.map(|limit| limit.gauge)),
+        }
     }
 
     /// The counter of the steps that this charge pays for. Ledgers of an older format cannot count:

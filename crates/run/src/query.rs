@@ -24,6 +24,7 @@ use sordino_spelling::hint;
 use self::bins::Bins;
 use crate::access::{Access, DOOR_NOTE};
 use crate::error::RunError;
+use crate::payer::Given;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
 use crate::settings::Relation;
@@ -107,9 +108,13 @@ impl Statistic {
 
 /// Plans, pays for, computes and books one statistic.
 pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
-    let mut access = Access::find(&query.data, &query.payment)?;
-    access.check_seed(query.danger_seed.is_some())?;
-    let mut question = Question::open(query, &access)?;
+    answer_given(query, Given::default())
+}
+
+/// The same for what a program has in memory. A table takes the place of [`Query::data`], a schema
+/// that of [`Query::schema`].
+pub fn answer_given(query: &Query, given: Given) -> Result<(Answer, Purse), RunError> {
+    let (mut access, mut question) = opened(query, given)?;
     let survey = question.survey()?;
     let mut purse = open_purse(query, &mut access, Some(survey.content()))?;
     let is_told = question.door == Door::Permissive && !query.permissive;
@@ -134,15 +139,27 @@ pub struct PlannedQuery {
 /// Plans one statistic and asks for its price. Charges nothing. With a ledger it reads the data for
 /// its digest. Fails if the budget would refuse the query.
 pub fn plan(query: &Query) -> Result<PlannedQuery, RunError> {
-    let mut access = Access::find(&query.data, &query.payment)?;
-    access.check_seed(query.danger_seed.is_some())?;
-    let mut question = Question::open(query, &access)?;
+    plan_given(query, Given::default())
+}
+
+/// The same for what a program has in memory.
+pub fn plan_given(query: &Query, given: Given) -> Result<PlannedQuery, RunError> {
+    let (mut access, mut question) = opened(query, given)?;
     let content = if access.is_metered() { Some(question.survey()?.content()) } else { None };
     let purse = open_purse(query, &mut access, content)?;
     let Asked { question, plan } = question.planned(query, &purse)?;
     let (claim, unit) = (plan.claim(), question.schema.unit().unit());
     let quote = purse.quote(&claim, &unit)?;
     Ok(PlannedQuery { claim, unit, purse, quote })
+}
+
+fn opened(query: &Query, given: Given) -> Result<(Access, Question), RunError> {
+    let Given { table, schema, payer } = given;
+    let data = table.as_ref().map_or(query.data.as_path(), |table| table.path());
+    let access = Access::by(&payer, data, &query.payment, table.is_some())?;
+    access.check_seed(query.danger_seed.is_some())?;
+    let question = Question::open(query, table, schema, &access)?;
+    Ok((access, question))
 }
 
 fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
@@ -220,8 +237,17 @@ pub enum AnswerValue {
 
 impl Question {
     /// Reads the schema and the header, and no record.
-    fn open(query: &Query, access: &Access) -> Result<Self, RunError> {
-        let declared = query.schema.as_deref().map(schema_file::read).transpose()?;
+    fn open(
+        query: &Query,
+        table: Option<Source>,
+        schema: Option<Schema>,
+        access: &Access,
+    ) -> Result<Self, RunError> {
+        let declared = match schema {
+            Some(schema) => Some(schema),
+            None => query.schema.as_deref().map(schema_file::read).transpose()?,
+        };
+        let has_schema = declared.is_some();
         declared.as_ref().map_or(Ok(()), |schema| access.check_schema(schema))?;
         let found = match declared {
             Some(_) if !query.csv.is_empty() => {
@@ -231,6 +257,7 @@ impl Question {
                 });
             }
             Some(_) => None,
+            None if table.is_some() => None,
             None => Some(access.csv_for(&query.csv, &query.data)?),
         };
         let note = found.as_ref().and_then(CsvFound::note);
@@ -239,8 +266,13 @@ impl Question {
             (None, Some(found)) => found.options,
             (None, None) => access.csv(),
         };
-        access.check_csv(&csv)?;
-        let source = Source::open(&query.data, &csv)?;
+        let source = match table {
+            Some(table) => table,
+            None => {
+                access.check_csv(&csv)?;
+                Source::open(&query.data, &csv)?
+            }
+        };
         let schema = match declared {
             Some(schema) => schema,
             None => {
@@ -250,6 +282,7 @@ impl Question {
             }
         };
         access.check_source(&schema, &source)?;
+        let source = if access.needs_identity() { source.identified(&schema) } else { source };
         let column =
             query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
         let names = source.names();
@@ -262,15 +295,7 @@ impl Question {
         // depends on no record.
         QueryPlan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
-        Ok(Self {
-            source,
-            schema,
-            door,
-            column,
-            seed: query.danger_seed,
-            has_schema: query.schema.is_some(),
-            note,
-        })
+        Ok(Self { source, schema, door, column, seed: query.danger_seed, has_schema, note })
     }
 
     /// The first pass over the file. Only the owner may learn what it found before the charge.

@@ -110,7 +110,7 @@ impl<'a> Columns<'a> {
             Ok(())
         })?;
         if content != self.content {
-            return Err(self.source.file().changed());
+            return Err(self.source.changed());
         }
         let owners = self.survey.as_ref().and_then(|survey| survey.kept.as_ref()).map(|kept| {
             let kept = all.iter().zip(&kept.owners);

@@ -218,6 +218,12 @@ impl CategoryColumn {
         self.codes.get(value).copied()
     }
 
+    /// The declared value that this text spells.
+    pub(crate) fn spelling(&self, text: &str) -> Option<&str> {
+        // A code is an index into `values`.
+        self.code(text).map(|code| self.values[code as usize].as_str())
+    }
+
     /// Whether this is a column of `false` and `true`.
     pub fn is_boolean(&self) -> bool {
         self.is_boolean

@@ -41,19 +41,7 @@ impl ArrowLayout {
     }
 
     pub(super) fn header(&self) -> Vec<HeaderColumn> {
-        let column = |field: &Arc<arrow_schema::Field>| HeaderColumn {
-            name: field.name().clone(),
-            hint: match values(field.data_type()) {
-                DataType::Boolean => TypeHint::Boolean,
-                DataType::UInt8 => TypeHint::Byte,
-                kind if kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64) => {
-                    TypeHint::Number
-                }
-                DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => TypeHint::Text,
-                _ => TypeHint::Nested,
-            },
-        };
-        self.schema.fields().iter().map(column).collect()
+        header(&self.schema)
     }
 
     pub(super) fn rows(&self, kept: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
@@ -63,6 +51,23 @@ impl ArrowLayout {
         }
         Ok(Box::new(ArrowRows { kept: kept.clone(), file, picks, next: 0, batch: None, row: 0 }))
     }
+}
+
+/// Names and types of the columns.
+pub(super) fn header(schema: &arrow_schema::Schema) -> Vec<HeaderColumn> {
+    let column = |field: &Arc<arrow_schema::Field>| HeaderColumn {
+        name: field.name().clone(),
+        hint: match values(field.data_type()) {
+            DataType::Boolean => TypeHint::Boolean,
+            DataType::UInt8 => TypeHint::Byte,
+            kind if kind.is_integer() || matches!(kind, DataType::Float32 | DataType::Float64) => {
+                TypeHint::Number
+            }
+            DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => TypeHint::Text,
+            _ => TypeHint::Nested,
+        },
+    };
+    schema.fields().iter().map(column).collect()
 }
 
 /// The type of the values of a dictionary, or the type itself.
@@ -211,7 +216,7 @@ impl ReadRows for ArrowRows {
 }
 
 /// Adds all values to the column. Returns the rows whose text is no number in a column of numbers.
-fn push_all(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
+pub(super) fn push_all(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
     match array.data_type() {
         DataType::Boolean => {
             for value in array.as_boolean() {

@@ -90,6 +90,13 @@ impl Model {
         }
     }
 
+    /// The scores of a linear model for each slot, before they are turned into a class; `None` for
+    /// an empty slot. A network has none.
+    pub fn scores(&self, data: &Encoded) -> Option<Vec<Option<Vec<f64>>>> {
+        let Self::Linear(model) = self else { return None };
+        Some((0..data.slots()).map(|slot| data.row(slot).map(|row| model.scores(row))).collect())
+    }
+
     /// Predictions by a threshold, if there is one.
     pub fn decided(
         &self,

@@ -12,6 +12,7 @@ use super::manifest::Manifest;
 use super::{CONFIGURATION, ENCODING, GUARANTEE, MANIFEST, Model};
 use crate::error::RunError;
 
+#[derive(Debug)]
 pub(crate) struct Package {
     files: Vec<(&'static str, Vec<u8>)>,
 }
@@ -38,6 +39,11 @@ impl Package {
     /// The hash of the manifest, which covers all files.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(self.manifest().as_bytes())
+    }
+
+    /// All files, the manifest last.
+    pub(crate) fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        self.files.iter().cloned().chain([(MANIFEST, self.manifest().into_bytes())]).collect()
     }
 
     /// Writes and flushes all files into an empty folder, the manifest last.

@@ -28,6 +28,7 @@ pub struct Stored {
     pub decision: Option<Decision>,
     folder: PathBuf,
     digest: Digest,
+    files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Stored {
@@ -37,8 +38,42 @@ impl Stored {
         if !folder.is_dir() {
             return Err(RunError::NoModel { name, reason: "it is no directory".to_owned() });
         }
-        let (manifest, digest) = manifest(folder)?;
-        let files = files(folder, &manifest)?;
+        let mut bytes = Vec::new();
+        let path = folder.join(MANIFEST);
+        File::open(&path)
+            .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes))
+            .map_err(|source| RunError::Read { name: format!("`{}`", path.display()), source })?;
+        let read = |name: &str| {
+            let path = folder.join(name);
+            fs::read(&path).map_err(|source| RunError::Read { name: format!("`{}`", path.display()), source })
+        };
+        Self::checked(folder, &bytes, read)
+    }
+
+    /// The same for a directory's files in memory, by name, its manifest among them.
+    pub fn from_files(mut files: BTreeMap<String, Vec<u8>>) -> Result<Self, RunError> {
+        let folder = Path::new("the model");
+        let manifest = files.remove(MANIFEST).ok_or_else(|| missing(folder, MANIFEST))?;
+        Self::checked(folder, &manifest, |name| files.remove(name).ok_or_else(|| missing(folder, name)))
+    }
+
+    /// A file of the directory, as it was read.
+    pub fn file(&self, name: &str) -> Option<&[u8]> {
+        self.files.get(name).map(Vec::as_slice)
+    }
+
+    /// All files of the directory, by name, its manifest included.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
+    }
+
+    fn checked(
+        folder: &Path,
+        manifest_bytes: &[u8],
+        read: impl FnMut(&str) -> Result<Vec<u8>, RunError>,
+    ) -> Result<Self, RunError> {
+        let (manifest, digest) = manifest(folder, manifest_bytes)?;
+        let mut files = files(folder, &manifest, read)?;
         let text = |file: &'static str| -> Result<&str, RunError> {
             let bytes = files.get(file).ok_or_else(|| missing(folder, file))?;
             std::str::from_utf8(bytes).map_err(|error| unsound(folder, file, error.to_string()))
@@ -58,7 +93,8 @@ impl Stored {
             decision.map_err(|error| unsound(folder, DECISION, error.to_string()))
         });
         let decision = decision.transpose()?.filter(|decision: &Decision| decision.number < 2);
-        Ok(Self { model, guarantee, decision, folder: folder.to_owned(), digest })
+        files.insert(MANIFEST.to_owned(), manifest_bytes.to_vec());
+        Ok(Self { model, guarantee, decision, folder: folder.to_owned(), digest, files })
     }
 
     /// The charge that the ledger booked with the hash of this manifest.
@@ -75,36 +111,32 @@ impl Stored {
     }
 }
 
-fn manifest(folder: &Path) -> Result<(Manifest, Digest), RunError> {
-    let path = folder.join(MANIFEST);
-    let failed = |source| RunError::Read { name: format!("`{}`", path.display()), source };
-    let mut bytes = Vec::new();
-    File::open(&path)
-        .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes))
-        .map_err(failed)?;
+fn manifest(folder: &Path, bytes: &[u8]) -> Result<(Manifest, Digest), RunError> {
     let manifest: Manifest =
-        serde_json::from_slice(&bytes).map_err(|error| unsound(folder, MANIFEST, error.to_string()))?;
+        serde_json::from_slice(bytes).map_err(|error| unsound(folder, MANIFEST, error.to_string()))?;
     if manifest.format_version != FORMAT_VERSION {
         let version = manifest.format_version;
         let reason = format!("it has format version {version}, this program knows {FORMAT_VERSION}");
         return Err(unsound(folder, MANIFEST, reason));
     }
-    Ok((manifest, Digest::of(&bytes)))
+    Ok((manifest, Digest::of(bytes)))
 }
 
 /// The content of every listed file, after comparing its hash.
-fn files(folder: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Vec<u8>>, RunError> {
+fn files(
+    folder: &Path,
+    manifest: &Manifest,
+    mut read: impl FnMut(&str) -> Result<Vec<u8>, RunError>,
+) -> Result<BTreeMap<String, Vec<u8>>, RunError> {
     let mut files = BTreeMap::new();
     for (name, digest) in &manifest.files {
         if Path::new(name).file_name() != Some(name.as_ref()) {
             let reason = format!("`{}` is no plain name of a file", name.escape_debug());
             return Err(unsound(folder, MANIFEST, reason));
         }
-        let path = folder.join(name);
-        let content = fs::read(&path)
-            .map_err(|source| RunError::Read { name: format!("`{}`", path.display()), source })?;
+        let content = read(name)?;
         if Digest::of(&content) != *digest {
-            return Err(RunError::TamperedModel { file: path });
+            return Err(RunError::TamperedModel { file: folder.join(name) });
         }
         files.insert(name.clone(), content);
     }

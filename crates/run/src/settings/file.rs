@@ -29,6 +29,23 @@ pub fn parsed(text: &str, path: &Path) -> Result<Settings, RunError> {
     settings_of(known_table(text, path)?, path)
 }
 
+/// The settings in a JSON object, whose nulls are settings that are not given. For front ends that
+/// pass keyword arguments on.
+pub fn from_json(text: &str) -> Result<Settings, RunError> {
+    let place = Path::new("settings");
+    let unsound = |error: serde_json::Error| {
+        wrong(place, format!("it is no JSON object: line {}, column {}", error.line(), error.column()))
+    };
+    let given: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).map_err(unsound)?;
+    let names = names();
+    let mut table = Table::new();
+    for (name, value) in given.into_iter().filter(|(_, value)| !value.is_null()) {
+        let value = toml::Value::try_from(value).map_err(|error| wrong(place, error.to_string()))?;
+        table.insert(known(place, &name, &names)?, value);
+    }
+    settings_of(table, place)
+}
+
 /// The settings as a file that can be read again.
 pub fn text(settings: &Settings) -> Result<String, RunError> {
     let table = table(settings)?;

@@ -14,7 +14,12 @@ use super::subject::Subject;
 use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Settings};
 
 /// Every setting of a run, from its plan.
-pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
+pub(super) fn settings(
+    asked: &Settings,
+    subject: &Subject,
+    learner: &Learner,
+    out: Option<&Path>,
+) -> Settings {
     let learner = LearnerSettings {
         // The plan does not hold the network's name, nor the memory limit.
         model: asked.learner.model.clone(),
@@ -29,7 +34,7 @@ pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, o
         delta: Some(subject.delta),
         neighbours: Relation::of(subject.neighbours),
         rows: Some(subject.n),
-        out: Some(out.to_owned()),
+        out: out.map(Path::to_owned),
         learner,
         ..asked.clone()
     }

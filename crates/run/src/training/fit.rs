@@ -23,7 +23,7 @@ pub(super) fn fit(
     plan: &RunPlan,
     data: &Encoded,
     permit: Permit,
-    folder: &Folder,
+    folder: Option<&Folder>,
     from: Option<(Checkpoint, Paid)>,
     (public, purse): (Option<&PublicTest>, &Purse),
     session: &mut Session<'_>,
@@ -54,7 +54,7 @@ pub(super) fn fit(
     let fit = Fit {
         threads: plan.settings.threads,
         seed: plan.settings.danger_seed.map(u64::from),
-        checkpoints: Some(Checkpoints { path: folder.checkpoint(), every, keep: true }),
+        checkpoints: folder.map(|folder| Checkpoints { path: folder.checkpoint(), every, keep: true }),
         witness: counter.as_ref().map(|counter| counter as &dyn Witness),
         from,
         stop: session.stop,
@@ -64,8 +64,11 @@ pub(super) fn fit(
         Ok(release) => Ok((release, curve)),
         Err(RunError::Optim(OptimError::Cancelled { steps })) => {
             let (of, [_, what]) = (plan.learner.steps().unwrap_or(steps), plan.learner.step_name());
-            let is_charged = purse.account().is_some();
-            let is_counted = !is_charged || purse.counts_steps()?;
+            let is_charged = purse.is_metered();
+            if folder.is_none() {
+                return Err(RunError::StoppedForGood { steps, of, what, is_charged });
+            }
+            let is_counted = purse.account().is_none() || purse.counts_steps()?;
             Err(RunError::Stopped { steps, of, what, is_charged, is_counted })
         }
         Err(error) => Err(error),

@@ -1,4 +1,5 @@
-//! The data file of a run: opened once, under the owner's rules, and surveyed in one pass.
+//! The data of a run, a file or a table in memory: opened once, under the owner's rules, and
+//! surveyed in one pass.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use crate::error::RunError;
 use crate::purse::Purse;
 use crate::settings::Settings;
 
-/// An open file with the schema that it is read by.
+/// An open file or a table, with the schema that it is read by.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) source: Source,
@@ -23,11 +24,20 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens the file, after checking schema and seed against the owner's rules.
-    pub(crate) fn open(settings: &Settings, schema: Schema, access: &Access) -> Result<Self, RunError> {
+    /// Opens the file, or takes the table, after checking schema and seed against the owner's
+    /// rules.
+    pub(crate) fn open(
+        settings: &Settings,
+        table: Option<Source>,
+        schema: Schema,
+        access: &Access,
+    ) -> Result<Self, RunError> {
         access.check_schema(&schema)?;
         access.check_seed(settings.danger_seed.is_some())?;
-        let source = Source::open(&data_of(settings)?, schema.csv())?;
+        let source = match table {
+            Some(table) => table,
+            None => Source::open(&data_of(settings)?, schema.csv())?,
+        };
         access.check_source(&schema, &source)?;
         let door = access.door(settings.permissive);
         Ok(Self { source, schema, door, survey: None, seed: settings.danger_seed })

@@ -183,12 +183,19 @@ fn network(name: &str, task: &Task<'_>, hidden: Option<Vec<usize>>) -> Result<Ne
         None => (NetworkLoss::Squared, 1),
     };
     let hidden = match hidden {
-        None if name == "mlp" => {
+        None if name == "mlp" && task.network.is_none() => {
             Some(usual::hidden(encoding.width(), outputs, |weights| task.facts().signal(weights))?)
         }
         given => given,
     };
-    let mut description = description(name, hidden.as_deref())?;
+    let mut description = match (task.network, &hidden) {
+        (Some(network), None) => network.clone(),
+        (Some(_), Some(_)) => {
+            let by = "a network that is described: write the widths into it".to_owned();
+            return Err(RunError::Unused { setting: "--hidden".to_owned(), by });
+        }
+        (None, _) => description(name, hidden.as_deref())?,
+    };
     match description.loss {
         Some(stated) if stated != loss => return Err(RunError::OtherLoss { target: kind(loss) }),
         _ => description.loss = Some(loss),

@@ -31,7 +31,7 @@ pub struct RunPlan {
     pub(crate) asked: Settings,
     /// The threshold that turns a probability into a class, if one is declared.
     pub decision: Option<Decision>,
-    /// The directory of the model.
+    /// The directory of the model; empty if the model stays in memory.
     pub out: PathBuf,
     /// Defaults that the user should know of.
     pub notes: Vec<String>,
@@ -43,22 +43,19 @@ impl RunPlan {
         asked: &Settings,
         input: Input,
         subject: Subject,
+        out: Option<PathBuf>,
         mut notes: Vec<String>,
     ) -> Result<Self, RunError> {
-        let learner = subject.task().learner(&asked.learner)?;
-        notes.extend(drowned(&subject, &learner));
-        let (classes, has_probabilities) = (subject.encoding.classes(), learner.has_probabilities());
-        let decision = |threshold: &Threshold| threshold.among(classes, has_probabilities);
-        let decision = asked.threshold.as_ref().map(decision).transpose()?;
+        let (learner, decision) = decided(asked, &subject, &mut notes)?;
         if asked.by.is_some() && asked.public_test.is_none() {
             return Err(RunError::Unused {
                 setting: "--by".into(),
                 by: "a run without --public-test".into(),
             });
         }
-        let out = out_of(asked)?;
-        let settings = effective::settings(asked, &subject, &learner, &out);
-        Ok(Self { input, subject, learner, settings, asked: asked.clone(), decision, out, notes })
+        let settings = effective::settings(asked, &subject, &learner, out.as_deref());
+        let (asked, out) = (asked.clone(), out.unwrap_or_default());
+        Ok(Self { input, subject, learner, settings, asked, decision, out, notes })
     }
 
     /// States schema, ε and δ as they were given, where a bought schema took a part of ε and δ.
@@ -99,6 +96,20 @@ impl RunPlan {
     pub fn target(&self) -> &str {
         self.subject.encoding.target().unwrap_or_default()
     }
+}
+
+/// The learner of a subject, and the threshold. Adds what the user should know to `notes`.
+pub(crate) fn decided(
+    asked: &Settings,
+    subject: &Subject,
+    notes: &mut Vec<String>,
+) -> Result<(Learner, Option<Decision>), RunError> {
+    let learner = subject.task().learner(&asked.learner)?;
+    notes.extend(drowned(subject, &learner));
+    let (classes, has_probabilities) = (subject.encoding.classes(), learner.has_probabilities());
+    let decision = |threshold: &Threshold| threshold.among(classes, has_probabilities);
+    let decision = asked.threshold.as_ref().map(decision).transpose()?;
+    Ok((learner, decision))
 }
 
 /// A note if the noise drowns everything: a mean of gradients is then shorter than its noise,

@@ -37,7 +37,7 @@ impl PublicTest {
         let budgets = purse.account().map(|account| account.ledger().data_sets()).transpose()?;
         let contents: Vec<Digest> =
             budgets.unwrap_or_default().into_iter().flat_map(|set| set.contents).collect();
-        let has_budget = contents.contains(&content);
+        let has_budget = contents.contains(&content) || has_private_values(plan, &source, &contents)?;
         if Some(content) == purse.content() || has_budget || has_private_file(plan, &source, &contents)? {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
@@ -80,6 +80,19 @@ impl PublicTest {
         });
         Ok(evaluation)
     }
+}
+
+/// Whether the values of the test are those of the run's table in memory, or of a data set that is
+/// known by its values.
+fn has_private_values(plan: &RunPlan, test: &Source, budgets: &[Digest]) -> Result<bool, RunError> {
+    let private = &plan.input.source;
+    if !private.is_memory() && budgets.is_empty() {
+        return Ok(false);
+    }
+    // A test with other columns, such as one without a unit, has no identity under this schema.
+    let Ok(values) = test.identity(&plan.subject.schema) else { return Ok(false) };
+    let is_table = private.is_memory() && private.identity(&plan.subject.schema)? == values;
+    Ok(is_table || budgets.contains(&Digest::from_bytes(values)))
 }
 
 /// Whether a file of the test, packed or unpacked, is a file of the run's data or of a data set

@@ -10,6 +10,7 @@ use std::num::NonZero;
 
 use sordino_data::{Column, Encoding, EncodingOptions, Schema};
 use sordino_learn::Facts;
+use sordino_nn::Description;
 use sordino_optim::{ClassWeights, Noise};
 use sordino_privacy::{Choice, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
 
@@ -48,6 +49,8 @@ pub struct Subject {
     pub image: Option<ImageShape>,
     /// Threads to compute with; all processors if none are named.
     pub threads: Option<NonZero<usize>>,
+    /// The network, if a program describes it.
+    pub(crate) network: Option<Description>,
 }
 
 impl Subject {
@@ -78,6 +81,7 @@ impl Subject {
             pays_delta: pays_delta(purse),
             image,
             threads: settings.threads,
+            network: None,
         })
     }
 
@@ -85,11 +89,15 @@ impl Subject {
     /// columns, and `--rows` states n.
     pub(crate) fn of_schema(
         settings: &Settings,
+        schema: Option<Schema>,
         purse: &Purse,
         notes: &mut Vec<String>,
     ) -> Result<Self, RunError> {
         let (target, epsilon) = target_and_epsilon(settings)?;
-        let schema = schema_of(settings)?.ok_or(RunError::Missing { setting: "--schema FILE" })?;
+        let schema = match schema {
+            Some(schema) => schema,
+            None => schema_of(settings)?.ok_or(RunError::Missing { setting: "--schema FILE" })?,
+        };
         let names: Vec<String> = schema.columns().map(|(name, _)| name.to_owned()).collect();
         if let Some(pattern) = names.iter().find(|name| name.ends_with('*')) {
             return Err(RunError::PatternWithoutData { pattern: pattern.clone() });
@@ -110,13 +118,20 @@ impl Subject {
             pays_delta: pays_delta(purse),
             image,
             threads: settings.threads,
+            network: None,
         })
+    }
+
+    /// The same subject, for a network that a program describes.
+    pub(crate) fn with_network(self, network: Option<Description>) -> Self {
+        Self { network, ..self }
     }
 
     /// The task for a planner.
     pub(crate) fn task(&self) -> Task<'_> {
         let &Self { ref encoding, n, epsilon, delta, neighbours, pays_delta, image, threads, .. } = self;
-        Task { encoding, n, epsilon, delta, neighbours, pays_delta, image, threads, noise: None }
+        let network = self.network.as_ref();
+        Task { encoding, n, epsilon, delta, neighbours, pays_delta, image, threads, network, noise: None }
     }
 
     /// Bytes of the encoded records in memory.
@@ -215,6 +230,7 @@ pub(crate) struct Task<'a> {
     pub(crate) pays_delta: bool,
     pub(crate) image: Option<ImageShape>,
     pub(crate) threads: Option<NonZero<usize>>,
+    pub(crate) network: Option<&'a Description>,
     /// The noise multiplier of a step, if it does not follow from ε: a rehearsal takes it from the
     /// real run. Learners without steps have none.
     pub(crate) noise: Option<NoiseMultiplier>,
