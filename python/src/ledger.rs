@@ -5,13 +5,14 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use sordino_data::{Reading, Schema};
-use sordino_ledger::{Digest, Identity, Label, Ledger, LedgerError, Rules};
+use sordino_data::Schema;
+use sordino_ledger::{Identity, Label, Ledger};
 use sordino_privacy::{Delta, Epsilon};
-use sordino_run::{Ownership, Payment, identity};
+use sordino_run::{Ownership, identity, table_identity};
 
-use crate::budget::terms;
+use crate::budget::{analyst, terms};
 use crate::errors::{Failure, long};
+use crate::table::PyTable;
 
 /// A data set by its number, what is used of its budget, and what is left.
 type Total = (u64, f64, f64);
@@ -22,31 +23,17 @@ pub(crate) fn ledger_create(py: Python<'_>, path: PathBuf) -> PyResult<()> {
     long(py, || Ok(Ledger::create(&path).map(drop)?))
 }
 
-/// The name and the content of a data file.
-#[pyfunction]
-pub(crate) fn ledger_file_identity(
-    py: Python<'_>,
-    data: PathBuf,
-    name: Option<&str>,
-) -> PyResult<(String, [u8; 32])> {
-    long(py, || {
-        let name = name.map(Label::new).transpose()?;
-        let Identity { name, content } = identity(&data, name.as_ref())?;
-        Ok((name.to_string(), *content.bytes()))
-    })
-}
-
-/// Gives a data set its budget, once and for all. `file` fixes the format of a data file; an array
-/// has none.
+/// Gives a data set its budget, once and for all: a data file, or a table under its schema. Returns
+/// its name.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of one Python function")]
 pub(crate) fn ledger_create_budget(
     py: Python<'_>,
     path: PathBuf,
-    name: &str,
-    content: [u8; 32],
     file: Option<PathBuf>,
+    table: Option<PyRef<'_, PyTable>>,
     schema: Option<&str>,
+    name: Option<&str>,
     who: Option<&str>,
     epsilon: f64,
     delta: f64,
@@ -55,23 +42,43 @@ pub(crate) fn ledger_create_budget(
     planned: bool,
     gaussian_filter: bool,
     set_aside: f64,
-) -> PyResult<()> {
+) -> PyResult<String> {
+    let table = table.map(|table| table.source()).transpose()?;
     long(py, || {
         let terms = terms(epsilon, delta, neighbours, unit, planned, gaussian_filter, set_aside)?;
-        let identity = Identity { name: Label::new(name)?, content: Digest::from_bytes(content) };
+        let name = name.map(Label::new).transpose()?;
         let schema = schema.map(Schema::from_toml).transpose()?;
-        let who = who.map(Label::new).transpose()?;
-        let owner = Payment { who, ..Payment::default() }.analyst()?;
-        let rules = match &file {
-            Some(file) => Ownership { schema, owner, lock: None }.rules(Some(&terms.unit), Some(file))?.0,
-            None => {
-                let reading =
-                    schema.as_ref().map_or_else(|| Reading::default_for(terms.unit.clone()), Reading::of);
-                Rules::new(reading.to_text()).map_err(LedgerError::from)?.owned_by(owner)
+        let identity = match (&file, &table, &schema, name) {
+            (Some(file), None, _, name) => identity(file, name.as_ref())?,
+            (None, Some(table), Some(schema), Some(name)) => {
+                Identity { name, content: table_identity(table, schema)? }
             }
+            _ => return Err(Failure::declaration("a table in memory needs a schema and a name")),
         };
+        let owner = Ownership { schema, owner: analyst(who)?, lock: None };
+        let (rules, _) = owner.rules(Some(&terms.unit), file.as_deref())?;
         let ledger = if Ledger::exists(&path)? { Ledger::open(&path)? } else { Ledger::create(&path)? };
-        Ok(ledger.create_data_set_with(&identity, &terms, &rules).map(drop)?)
+        ledger.create_data_set_with(&identity, &terms, &rules)?;
+        Ok(identity.name.to_string())
+    })
+}
+
+/// Lets a table in memory find the budget of the file that has the same values.
+#[pyfunction]
+pub(crate) fn ledger_link_values(
+    py: Python<'_>,
+    path: PathBuf,
+    name: &str,
+    table: PyRef<'_, PyTable>,
+    schema: &str,
+    who: Option<&str>,
+) -> PyResult<()> {
+    let table = table.source()?;
+    long(py, || {
+        let schema = Some(Schema::from_toml(schema)?);
+        let owner = Ownership { schema, owner: analyst(who)?, lock: None };
+        owner.link_values(&Ledger::open(&path)?, &Label::new(name)?, &table)?;
+        Ok(())
     })
 }
 

@@ -28,10 +28,10 @@ mod _sordino {
     #[pymodule_export]
     use crate::audit::{audit_counts, audit_mechanism, audit_one_run};
     #[pymodule_export]
-    use crate::budget::{Account, Budget};
+    use crate::budget::NativePayer;
     #[pymodule_export]
     use crate::ledger::{
-        ledger_create, ledger_create_budget, ledger_export, ledger_file_identity, ledger_grant, ledger_verify,
+        ledger_create, ledger_create_budget, ledger_export, ledger_grant, ledger_link_values, ledger_verify,
     };
     #[pymodule_export]
     use crate::mechanisms::{

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use sordino_ledger::Digest;
+use sordino_ledger::{Digest, Label};
 use sordino_mechanisms::{
     AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian,
     GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, PermuteAndFlip, RandomizedResponse,
@@ -11,10 +11,10 @@ use sordino_mechanisms::{
 };
 use sordino_noise::grid::{GridSum, NoisySum};
 use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Guarantee, Neighbours, Rho, Unit};
-use sordino_run::single;
+use sordino_run::{Payer, single};
 
 use crate::accounting::relation;
-use crate::budget::{Payer, paid_by};
+use crate::budget::NativePayer;
 use crate::errors::{Failure, long};
 
 /// What the noise exceeds with probability at most 1 - confidence.
@@ -55,7 +55,7 @@ impl Released {
 
 /// The public side of a release: who pays, under which relation, for whom, from which seed.
 struct Terms {
-    payer: Option<Payer>,
+    payer: Payer,
     neighbours: Neighbours,
     unit: Unit,
     seed: Option<u64>,
@@ -64,13 +64,17 @@ struct Terms {
 impl Terms {
     /// The relation is the budget's unless it is stated, and `add_remove` without either.
     fn new(
-        payer: Option<Payer>,
+        payer: Option<Py<NativePayer>>,
         neighbours: Option<&str>,
         unit: &str,
         seed: Option<u64>,
     ) -> Result<Self, Failure> {
-        let usual = payer.as_ref().map_or(Neighbours::AddRemove, Payer::neighbours);
-        let neighbours = neighbours.map_or(Ok(usual), relation)?;
+        let neighbours = match (neighbours, &payer) {
+            (Some(stated), _) => relation(stated)?,
+            (None, Some(payer)) => payer.get().neighbours()?,
+            (None, None) => Neighbours::AddRemove,
+        };
+        let payer = payer.map_or(Payer::Settings, |payer| payer.get().0.clone());
         Ok(Self { payer, neighbours, unit: serde_json::from_str(unit)?, seed })
     }
 
@@ -97,10 +101,9 @@ impl Terms {
         what: &str,
         bytes: impl FnOnce(&M::Output) -> Vec<u8>,
     ) -> Result<(M::Output, Guarantee), Failure> {
-        paid_by(self.payer.as_ref(), delta, what, |paying| {
-            let digest = |value: &M::Output| Digest::of(&bytes(value));
-            Ok(single::release(mechanism, answer, paying, self.seed, digest)?.into_parts())
-        })
+        let (what, digest) = (Label::new(what)?, |value: &M::Output| Digest::of(&bytes(value)));
+        let release = single::release(mechanism, answer, &self.payer, delta, self.seed, what, digest)?;
+        Ok(release.into_parts())
     }
 }
 
@@ -121,7 +124,7 @@ pub(crate) fn discrete_laplace(
     value: i64,
     epsilon: f64,
     sensitivity: u64,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -145,7 +148,7 @@ pub(crate) fn discrete_gaussian(
     epsilon: Option<f64>,
     delta: f64,
     sensitivity: u64,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -173,7 +176,7 @@ pub(crate) fn counts<'py>(
     epsilon: f64,
     sensitivity: u64,
     one_moves: bool,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -227,7 +230,7 @@ pub(crate) fn noisy_sum<'py>(
     max_records: u64,
     epsilon: f64,
     delta: f64,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -281,7 +284,7 @@ pub(crate) fn choose(
     delta: f64,
     sensitivity: u64,
     monotone: bool,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -327,7 +330,7 @@ pub(crate) fn top_k(
     delta: f64,
     sensitivity: u64,
     monotone: bool,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -352,7 +355,7 @@ pub(crate) fn randomized_response(
     category: u64,
     categories: u64,
     epsilon: f64,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
@@ -377,7 +380,7 @@ pub(crate) fn above_threshold(
     threshold: i64,
     epsilon: f64,
     sensitivity: u64,
-    payer: Option<Payer>,
+    payer: Option<Py<NativePayer>>,
     neighbours: Option<&str>,
     unit: &str,
     seed: Option<u64>,
