@@ -23,7 +23,7 @@ class Payer:
     cannot lose a charge.
     """
 
-    _native: _sordino.Budget | _sordino.Account
+    _native: _sordino.NativePayer
     _terms: dict[str, Any]
 
     @property
@@ -101,8 +101,6 @@ class Budget(Payer):
     (True, 0.6)
     """
 
-    _native: _sordino.Budget
-
     def __init__(
         self,
         epsilon: Real,
@@ -114,12 +112,12 @@ class Budget(Payer):
         filter: Filter = "renyi",
         set_aside: Real = 0.0,
     ) -> None:
-        self._native = _sordino.Budget(*terms(epsilon, delta, neighbours, unit, planned, filter, set_aside))
+        self._native = _sordino.NativePayer.budget(*terms(epsilon, delta, neighbours, unit, planned, filter, set_aside))
         self._terms = json.loads(self._native.terms())
 
     def charge(self, event: Event) -> None:
         """Pay for a release that is made elsewhere. Refused if it does not fit."""
-        self._native.charge(_event(event))
+        self._native.charge(_event(event), "elsewhere")
 
     def history(self) -> list[tuple[Event, int]]:
         """Every event that was charged, and how often."""
@@ -161,7 +159,7 @@ def terms(
     )
 
 
-def native_payer(budget: object) -> _sordino.Budget | _sordino.Account | None:
+def native_payer(budget: object) -> _sordino.NativePayer | None:
     """What the native half charges; none if nobody pays."""
     if budget is None:
         return None

@@ -469,7 +469,7 @@ def above_threshold(
 
 def _terms(
     budget: Payer | None, neighbours: str | None, unit: str | None
-) -> tuple[_sordino.Budget | _sordino.Account | None, str | None, str, int | None]:
+) -> tuple[_sordino.NativePayer | None, str | None, str, int | None]:
     payer = native_payer(budget)
     whose = unit if unit is not None else "record" if budget is None else budget.unit
     return payer, None if neighbours is None else relation(neighbours), unit_json(whose), current_seed()

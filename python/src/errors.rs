@@ -44,6 +44,17 @@ impl Failure {
         Self { kind: Kind::Declaration, message: message.into() }
     }
 
+    /// A bug of ours.
+    pub(crate) fn internal() -> Self {
+        let message = "a bug in Sordino: please report what was called; what was charged stays charged";
+        Self { kind: Kind::Internal, message: message.to_owned() }
+    }
+
+    /// What is said.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     fn of(kind: Kind, error: &dyn std::error::Error) -> Self {
         Self { kind, message: written(error) }
     }
@@ -84,11 +95,7 @@ impl From<Failure> for PyErr {
 /// Runs what may take long without the interpreter's lock. A panic becomes an `InternalError`.
 pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let internal = || Failure {
-        kind: Kind::Internal,
-        message: "a bug in Sordino: please report what was called; what was charged stays charged".to_owned(),
-    };
-    Ok(done.unwrap_or_else(|_| Err(internal()))?)
+    Ok(done.unwrap_or_else(|_| Err(Failure::internal()))?)
 }
 
 macro_rules! always {

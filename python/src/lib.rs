@@ -9,12 +9,16 @@
 
 mod accounting;
 mod audit;
+mod borrowed;
 mod budget;
 mod errors;
+mod learning;
 mod ledger;
 mod mechanisms;
+mod model;
 mod schema;
 mod statements;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -30,6 +34,8 @@ mod _sordino {
     #[pymodule_export]
     use crate::budget::NativePayer;
     #[pymodule_export]
+    use crate::learning::{fit, plan};
+    #[pymodule_export]
     use crate::ledger::{
         ledger_create, ledger_create_budget, ledger_export, ledger_grant, ledger_link_values, ledger_verify,
     };
@@ -39,9 +45,13 @@ mod _sordino {
         randomized_response, top_k,
     };
     #[pymodule_export]
+    use crate::model::FittedModel;
+    #[pymodule_export]
     use crate::schema::{schema, schema_facts, schema_template};
     #[pymodule_export]
     use crate::statements::{explain, statement, statement_words, together};
+    #[pymodule_export]
+    use crate::table::PyTable;
 
     /// The version of the package.
     #[pymodule_export]
