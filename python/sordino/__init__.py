@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from . import audit as audit
     from . import danger as danger
     from . import exceptions as exceptions
+    from . import linear_model as linear_model
     from . import mechanisms as mechanisms
     from ._budget import Budget as Budget
     from ._config import config_context as config_context
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ._guarantee import Statement as Statement
     from ._ledger import Account as Account
     from ._ledger import Ledger as Ledger
+    from ._plan import Plan as Plan
     from ._release import Release as Release
     from ._schema import Schema as Schema
     from ._sordino import __version__ as __version__
@@ -46,6 +48,7 @@ _SUBMODULES = (
     "audit",
     "danger",
     "exceptions",
+    "linear_model",
     "mechanisms",
 )
 
@@ -64,6 +67,7 @@ _NAMES = {
     "Ledger": "_ledger",
     "NotFittedError": "exceptions",
     "NotPrivateError": "exceptions",
+    "Plan": "_plan",
     "Release": "_release",
     "Schema": "_schema",
     "SordinoError": "exceptions",
@@ -87,6 +91,7 @@ __all__ = [
     "Ledger",
     "NotFittedError",
     "NotPrivateError",
+    "Plan",
     "Release",
     "Schema",
     "SordinoError",
@@ -98,6 +103,7 @@ __all__ = [
     "danger",
     "exceptions",
     "explain",
+    "linear_model",
     "mechanisms",
 ]
 

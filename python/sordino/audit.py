@@ -89,7 +89,7 @@ def test(
     """
     claim = (number("epsilon", epsilon), number("delta", delta))
     asked = (whole("samples", samples), number("confidence", confidence))
-    return Audit(*_sordino.audit_mechanism(mechanism, one, two, *claim, *asked))
+    return Audit(*_sordino.audit_mechanism(*((mechanism,) + (one,) + (two,) + claim + asked)))
 
 
 # Not a test of ours, whatever pytest thinks of its name.

@@ -88,7 +88,7 @@ def discrete_laplace(
     """
     sensitivity = whole("sensitivity", sensitivity)
     asked = (_integer("value", value), number("epsilon", epsilon), sensitivity)
-    return Release(_sordino.discrete_laplace(*asked, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.discrete_laplace(*(asked + _terms(budget, neighbours, unit))))
 
 
 def discrete_gaussian(
@@ -127,7 +127,7 @@ def discrete_gaussian(
     """
     prices = (_optional("rho", rho), _optional("epsilon", epsilon), _delta(delta, budget))
     asked = (_integer("value", value), *prices, whole("sensitivity", sensitivity))
-    return Release(_sordino.discrete_gaussian(*asked, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.discrete_gaussian(*(asked + _terms(budget, neighbours, unit))))
 
 
 def counts(
@@ -165,7 +165,7 @@ def counts(
     (3, True)
     """
     asked = (_integers("values", values), number("epsilon", epsilon), whole("sensitivity", sensitivity))
-    return Release(_sordino.counts(*asked, bool(one_moves), *_terms(budget, neighbours, unit)))
+    return Release(_sordino.counts(*(asked + (bool(one_moves),) + _terms(budget, neighbours, unit))))
 
 
 def laplace(
@@ -351,7 +351,7 @@ def gaussian_noisy_max(
     how = "gaussian_noisy_max"
     price, squared = number("rho", rho), whole("squared_sensitivity", squared_sensitivity)
     asked = (_integers("scores", scores), how, price, at, squared, False)
-    return Release(_sordino.choose(*asked, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.choose(*(asked + _terms(budget, neighbours, unit))))
 
 
 def top_k(
@@ -396,7 +396,7 @@ def top_k(
     at = 0.0 if delta is None else number("delta", delta)
     asked = (_integers("scores", scores), whole("k", k), number("epsilon", epsilon), at)
     shift = (whole("sensitivity", sensitivity), bool(monotone))
-    return Release(_sordino.top_k(*asked, *shift, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.top_k(*(asked + shift + _terms(budget, neighbours, unit))))
 
 
 def randomized_response(
@@ -426,7 +426,7 @@ def randomized_response(
     if category >= categories:
         raise DeclarationError("category must be below the number of categories")
     asked = (category, categories, number("epsilon", epsilon))
-    return Release(_sordino.randomized_response(*asked, *_terms(budget, "replace", unit)))
+    return Release(_sordino.randomized_response(*(asked + _terms(budget, "replace", unit))))
 
 
 def above_threshold(
@@ -464,7 +464,7 @@ def above_threshold(
     """
     asked = (_integers("answers", answers), _integer("threshold", threshold))
     price = (number("epsilon", epsilon), whole("sensitivity", sensitivity))
-    return Release(_sordino.above_threshold(*asked, *price, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.above_threshold(*(asked + price + _terms(budget, neighbours, unit))))
 
 
 def _terms(
@@ -514,7 +514,7 @@ def _choose(
 ) -> Release[int]:
     asked = (_integers("scores", scores), how, number("epsilon", epsilon), delta)
     shift = (whole("sensitivity", sensitivity), bool(monotone))
-    return Release(_sordino.choose(*asked, *shift, *_terms(budget, neighbours, unit)))
+    return Release(_sordino.choose(*(asked + shift + _terms(budget, neighbours, unit))))
 
 
 def _sum(
@@ -546,4 +546,4 @@ def _sum(
         max_records = max(len(table), 1)
     most = whole("max_records", max_records)
     numbers = (number("clip_norm", clip_norm), most, number("epsilon", epsilon), delta)
-    return Release(_sordino.noisy_sum(table, noise, *numbers, *terms))
+    return Release(_sordino.noisy_sum(*((table,) + (noise,) + numbers + terms)))
