@@ -9,7 +9,6 @@ use sordino_data::{
     Columns, Element, FixedTexts, HeaderColumn, Lane, Matrix, RawTable, Schema, Source, SparseRows, Truth,
     TypeHint, Values,
 };
-use sordino_ledger::Digest;
 
 use crate::borrowed::{Borrowed, Layout, Plain, batches, borrow};
 use crate::errors::{Failure, long};
@@ -93,11 +92,11 @@ impl PyTable {
         columns.map(|column| (column.name, kind(column.hint))).collect()
     }
 
-    /// The identity of the table under a schema, in hexadecimal digits: the same for equal values in
-    /// memory and in every file format.
-    fn identity(&self, py: Python<'_>, schema: &str) -> PyResult<String> {
+    /// The identity of the table under a schema: the same for equal values in memory and in every
+    /// file format.
+    fn identity(&self, py: Python<'_>, schema: &str) -> PyResult<[u8; 32]> {
         let (source, schema) = (self.source()?, Schema::from_toml(schema).map_err(Failure::from)?);
-        long(py, || Ok(Digest::from_bytes(source.identity(&schema)?).to_string()))
+        long(py, || Ok(source.identity(&schema)?))
     }
 
     fn __repr__(&self) -> String {
