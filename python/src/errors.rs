@@ -123,6 +123,7 @@ impl From<ReleaseError> for Failure {
 }
 
 impl From<ChargeError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a wrong declaration is a refusal")]
     fn from(error: ChargeError) -> Self {
         let kind = match &error {
             ChargeError::OtherRelation { .. }
@@ -142,6 +143,7 @@ impl From<LedgerError> for Failure {
 }
 
 impl From<MechanismError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: MechanismError) -> Self {
         match error {
             MechanismError::Release(error) => error.into(),
@@ -158,6 +160,7 @@ impl From<DataError> for Failure {
 }
 
 impl From<RunError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: RunError) -> Self {
         match error {
             RunError::Charge(error) => error.into(),

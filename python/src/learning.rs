@@ -22,6 +22,7 @@ use sordino_privacy::{Accountant, accounting};
 use sordino_run::training::{self, Fitted, Observer, Request, Session, Step};
 use sordino_run::{Given, Payer, Settings, file};
 
+use crate::budget::NativePayer;
 use crate::errors::{Failure, long};
 use crate::model::FittedModel;
 use crate::table::PyTable;
@@ -32,10 +33,6 @@ const LOOK: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_millis(100);
 /// The time between two computations of ε for the progress; each takes a moment.
 const EPSILON_EVERY: Duration = Duration::from_millis(500);
-
-/// Who pays, for the functions that release. `Budget` and `Account` offer it.
-#[pyclass(module = "sordino._sordino", frozen)]
-pub(crate) struct NativePayer(pub(crate) Payer);
 
 /// A model of a table, or of the file that `settings["data"]` names.
 ///

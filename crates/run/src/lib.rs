@@ -44,6 +44,7 @@ mod receipt;
 mod schema_file;
 pub mod scores;
 mod settings;
+pub mod single;
 pub mod training;
 
 pub use access::Access;
