@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from . import exceptions as exceptions
     from . import linear_model as linear_model
     from . import mechanisms as mechanisms
+    from . import statistics as statistics
     from ._budget import Budget as Budget
     from ._config import config_context as config_context
     from ._explain import Explanation as Explanation
@@ -50,6 +51,7 @@ _SUBMODULES = (
     "exceptions",
     "linear_model",
     "mechanisms",
+    "statistics",
 )
 
 # Where each public name lives.

@@ -65,6 +65,15 @@ def read(
     return inputs
 
 
+def column(name: str, x: object, *, unit: object = None) -> Table:
+    """A table of one column ``x`` with, if it is given, one ``unit`` id per row."""
+    inputs = Inputs(Table(name), [], False)
+    _column(inputs, name, x)
+    if unit is not None:
+        _column(inputs, UNIT, unit)
+    return inputs.table
+
+
 def spelled(value: object) -> str | None:
     """The text that stands for a label in schemas: ``1`` for 1 and 1.0, ``true`` for True; None if missing."""
     if value is None:
