@@ -51,7 +51,9 @@ class _Answer:
 
     def error(self, confidence: float) -> float:
         if confidence != CONFIDENCE:
-            raise DeclarationError(f"the error of a statistic is stated at {CONFIDENCE}, got {confidence:g}")
+            raise DeclarationError(
+                f"the error of a statistic is stated at {CONFIDENCE}, got {confidence:g}"
+            )
         return self._error
 
 
@@ -100,7 +102,9 @@ def count(
     else:
         other = OTHER if value != OTHER else f"({OTHER})"
         declared = {"kind": "category", "values": [value, other], "missing": other, "other": other}
-    return _ask("count", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget, equals=value)
+    return _ask(
+        "count", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget, equals=value
+    )
 
 
 def sum(  # noqa: A001 - the statistic's name
@@ -192,7 +196,9 @@ def quantile(
     Other parameters as for :func:`mean`.
     """
     share, declared = number("at", at), _number(bounds, schema)
-    return _ask("quantile", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget, at=share)
+    return _ask(
+        "quantile", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget, at=share
+    )
 
 
 def histogram(
@@ -219,7 +225,19 @@ def histogram(
         if len(ends) < 2:
             raise BoundsError("edges must be two numbers or more, ascending")
         declared: dict[str, Any] | None = number_column((ends[0], ends[-1]))
-        release = _ask("histogram", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget, edges=ends)
+        release = _ask(
+            "histogram",
+            x,
+            declared,
+            epsilon,
+            column,
+            schema,
+            neighbours,
+            unit,
+            max_records,
+            budget,
+            edges=ends,
+        )
         return _with_value(release, dict(release.value))
     declared, names = _category(values, schema)
     release = _ask("histogram", x, declared, epsilon, column, schema, neighbours, unit, max_records, budget)
@@ -251,8 +269,8 @@ def _number(bounds: object, schema: object) -> dict[str, Any] | None:
         return None
     if bounds is None:
         raise BoundsError(
-            "bounds are missing: state bounds=(lower, upper), public limits such as (0, 120) for an age. They "
-            "are never read off the data"
+            "bounds are missing: state bounds=(lower, upper), public limits such as (0, 120) for an age. "
+            "They are never read off the data"
         )
     return number_column(bounds)
 
@@ -265,7 +283,9 @@ def _category(
             raise DeclarationError("schema and values both declare the column: state one of them")
         return None, {}
     if values is None:
-        raise ClassesError("values are missing: state values=[...], the public list. It is never read off the data")
+        raise ClassesError(
+            "values are missing: state values=[...], the public list. It is never read off the data"
+        )
     names = {_inputs.spelled(value): value for value in values}
     if None in names or len(names) != len(values):
         raise ClassesError("values must differ from each other, also as text, and none may be missing")
@@ -291,16 +311,22 @@ def _ask(
     is_file = isinstance(x, (str, os.PathLike))
     name = column or COLUMN
     if is_file and (column is None or schema is None):
-        raise DeclarationError("a file needs column= and schema=, which declares its columns and how it is read")
+        raise DeclarationError(
+            "a file needs column= and schema=, which declares its columns and how it is read"
+        )
     if not is_file and schema is not None:
-        raise DeclarationError("schema= declares the columns of a file; a column in memory needs bounds= or values=")
+        raise DeclarationError(
+            "schema= declares the columns of a file; a column in memory needs bounds= or values="
+        )
     if (unit is None) != (max_records is None):
-        raise DeclarationError("unit= and max_records= belong together: whose each row is, and how many of theirs count")
+        raise DeclarationError(
+            "unit= and max_records= belong together: whose each row is, and how many of theirs count"
+        )
     if is_file:
         if unit is not None:
             raise DeclarationError("the schema states the unit of a file; leave unit= and max_records= out")
         assert schema is not None
-        table, data, toml = None, os.fspath(x), schema_of(schema).to_toml()
+        table, data, toml = None, str(x), schema_of(schema).to_toml()
     else:
         fields: dict[str, Any] = {"columns": {name: dict(declared or {})}}
         if unit is not None:

@@ -28,8 +28,8 @@ const ALL: [Statistic; 8] = [
 /// One statistic of a column of a table, or of the file `data`: its value in JSON, its error with
 /// 95 % confidence, and its guarantee in JSON.
 #[pyfunction]
-#[pyo3(signature = (statistic, column, epsilon, schema, table=None, data=None, edges=None, equals=None, at=0.5,
-                    neighbours=None, payer=None, seed=None))]
+#[pyo3(signature = (statistic, column, epsilon, schema, table=None, data=None, edges=None, equals=None,
+                    at=0.5, neighbours=None, payer=None, seed=None))]
 #[expect(clippy::too_many_arguments, reason = "the keyword arguments of one Python function")]
 pub(crate) fn statistic(
     py: Python<'_>,
