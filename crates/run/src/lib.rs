@@ -50,7 +50,7 @@ pub mod training;
 pub use access::Access;
 pub use error::{Mismatch, RunError, respelled};
 pub use identity::{content, identity, table_identity};
-pub use ownership::{LockSettings, Ownership};
+pub use ownership::{LockSettings, Ownership, link_values};
 pub use payer::{Given, LedgerAccount, Payer, SharedBudget};
 pub use purse::{Payment, Purse, purpose};
 pub use schema_file::read as read_schema;
