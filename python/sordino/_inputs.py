@@ -166,7 +166,7 @@ def _column(inputs: Inputs, name: str, column: Any) -> None:
         inputs.table.arrow(frame)
         inputs.categories.update(_arrow_categories(frame))
     elif hasattr(column, "combine_chunks") or _is_arrow(column):
-        import pyarrow as arrow
+        import pyarrow as arrow  # type: ignore[import-untyped]
 
         inputs.table.arrow(arrow.table({name: column}))
     else:

@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "FittedModel", "NativePayer", "Released", "Table", "above_threshold", "audit_counts", "audit_mechanism", "audit_one_run", "calibrate_noise", "calibrate_rate", "calibrate_split", "calibrate_steps", "choose", "counts", "delta", "discrete_gaussian", "discrete_laplace", "epsilon", "event", "explain", "fit", "ledger_create", "ledger_create_budget", "ledger_export", "ledger_grant", "ledger_link_values", "ledger_verify", "noise_of", "noisy_sum", "plan", "randomized_response", "schema", "schema_facts", "schema_template", "statement", "statement_words", "together", "top_k"]
+__all__ = ["__version__", "FittedModel", "NativePayer", "Released", "Table", "above_threshold", "audit_counts", "audit_mechanism", "audit_one_run", "calibrate_noise", "calibrate_rate", "calibrate_split", "calibrate_steps", "choose", "counts", "delta", "discrete_gaussian", "discrete_laplace", "epsilon", "event", "explain", "fit", "ledger_create", "ledger_create_budget", "ledger_export", "ledger_grant", "ledger_link_values", "ledger_verify", "noise_of", "noisy_sum", "plan", "randomized_response", "schema", "schema_facts", "schema_template", "statement", "statement_words", "statistic", "together", "top_k"]
 
 __version__: Final[str]
 """
@@ -206,10 +206,10 @@ class Table:
         """
         Name and type of each column: `number`, `boolean`, `text` or `other`.
         """
-    def identity(self, /, schema: str) -> str:
+    def identity(self, /, schema: str) -> bytes:
         """
-        The identity of the table under a schema, in hexadecimal digits: the same for equal values in
-        memory and in every file format.
+        The identity of the table under a schema: the same for equal values in memory and in every
+        file format.
         """
     @property
     def rows(self, /) -> int:
@@ -392,6 +392,12 @@ def statement(json: str) -> str:
 def statement_words(json: str) -> str:
     """
     A statement in one line.
+    """
+
+def statistic(name: str, column: str, epsilon: SupportsFloat | SupportsIndex, schema: str, table: Table | None, file: str | PathLike[str] | None, edges: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None, equals: str | None, at: SupportsFloat | SupportsIndex, neighbours: str | None, payer: NativePayer | None, seed: SupportsIndex | None) -> tuple[str, float, str]:
+    """
+    One statistic of a column of a table, or of a file. Returns the value in JSON, what it is off by
+    at most with 95 % confidence, and the guarantee in JSON.
     """
 
 def together(first: str, second: str, planned: bool) -> str:

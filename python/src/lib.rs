@@ -18,6 +18,7 @@ mod mechanisms;
 mod model;
 mod schema;
 mod statements;
+mod statistics;
 mod table;
 
 use pyo3::prelude::*;
@@ -50,6 +51,8 @@ mod _sordino {
     use crate::schema::{schema, schema_facts, schema_template};
     #[pymodule_export]
     use crate::statements::{explain, statement, statement_words, together};
+    #[pymodule_export]
+    use crate::statistics::statistic;
     #[pymodule_export]
     use crate::table::PyTable;
 
