@@ -65,8 +65,17 @@ def read(
     return inputs
 
 
+def column(name: str, x: object, *, unit: object = None) -> Table:
+    """A table of one column ``x`` with, if it is given, one ``unit`` id per row."""
+    inputs = Inputs(Table(name), [], False)
+    _column(inputs, name, x)
+    if unit is not None:
+        _column(inputs, UNIT, unit)
+    return inputs.table
+
+
 def spelled(value: object) -> str | None:
-    """The text that stands for a label in schemas: ``1`` for 1 and 1.0, ``true`` for True; None if missing."""
+    """The text for a label in schemas: ``1`` for 1 and 1.0, ``true`` for True; None if it is missing."""
     if value is None:
         return None
     if isinstance(value, str):
@@ -108,8 +117,8 @@ def _features(inputs: Inputs, X: object, names: Sequence[str] | None) -> None:
         array = _array(X)
         if array.ndim != 2:
             raise DeclarationError(
-                f"Expected 2D array, got {array.ndim}D array instead: one row for each record, one column for "
-                "each feature. Reshape your data with array.reshape(-1, 1) or array.reshape(1, -1)"
+                f"Expected 2D array, got {array.ndim}D array instead: one row for each record, one column "
+                "for each feature. Reshape your data with array.reshape(-1, 1) or array.reshape(1, -1)"
             )
         inputs.features = _names(names, array.shape[1])
         inputs.has_names = names is not None
@@ -120,7 +129,9 @@ def _frame(inputs: Inputs, frame: Any, names: Sequence[str] | None) -> None:
     stated = list(frame.columns)
     inputs.has_names = names is not None or all(isinstance(name, str) for name in stated)
     inputs.features = (
-        _names(names, len(stated)) if names is not None or not inputs.has_names else [str(name) for name in stated]
+        _names(names, len(stated))
+        if names is not None or not inputs.has_names
+        else [str(name) for name in stated]
     )
     for place, name in enumerate(inputs.features):
         _series(inputs, name, frame.iloc[:, place])
@@ -131,9 +142,13 @@ def _series(inputs: Inputs, name: str, series: Any) -> None:
     kind = series.dtype
     if type(kind).__name__ == "CategoricalDtype":
         categories = list(kind.categories)
-        inputs.table.codes(name, _native(series.cat.codes.to_numpy()), [spelled(value) or "" for value in categories])
+        inputs.table.codes(
+            name, _native(series.cat.codes.to_numpy()), [spelled(value) or "" for value in categories]
+        )
         inputs.categories[name] = categories
-    elif getattr(kind, "na_value", None) is not None and hasattr(kind, "numpy_dtype") and kind.kind in "iuf":
+    elif (
+        getattr(kind, "na_value", None) is not None and hasattr(kind, "numpy_dtype") and kind.kind in "iuf"
+    ):
         # Nullable numbers keep what is missing in a mask of their own.
         inputs.table.array([name], _native(series.to_numpy(dtype="float64", na_value=float("nan"))))
     else:
@@ -166,7 +181,7 @@ def _column(inputs: Inputs, name: str, column: Any) -> None:
         inputs.table.arrow(frame)
         inputs.categories.update(_arrow_categories(frame))
     elif hasattr(column, "combine_chunks") or _is_arrow(column):
-        import pyarrow as arrow  # type: ignore[import-untyped]
+        import pyarrow as arrow  # type: ignore[import-untyped,unused-ignore]
 
         inputs.table.arrow(arrow.table({name: column}))
     else:
@@ -192,7 +207,8 @@ def _matrix(inputs: Inputs, names: list[str], array: NDArray[Any]) -> None:
         raise DeclarationError("Complex data not supported: expected real numbers, texts or booleans")
     else:
         raise DeclarationError(
-            f"an array of type {array.dtype} is not read; expected numbers, texts or booleans: convert it with astype"
+            f"an array of type {array.dtype} is not read; expected numbers, texts or booleans: convert it "
+            "with astype"
         )
 
 

@@ -394,10 +394,10 @@ def statement_words(json: str) -> str:
     A statement in one line.
     """
 
-def statistic(name: str, column: str, epsilon: SupportsFloat | SupportsIndex, schema: str, table: Table | None, file: str | PathLike[str] | None, edges: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None, equals: str | None, at: SupportsFloat | SupportsIndex, neighbours: str | None, payer: NativePayer | None, seed: SupportsIndex | None) -> tuple[str, float, str]:
+def statistic(statistic: str, column: str, epsilon: SupportsFloat | SupportsIndex, schema: str, table: Table | None = None, data: str | PathLike[str] | None = None, edges: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None = None, equals: str | None = None, at: SupportsFloat | SupportsIndex = 0.5, neighbours: str | None = None, payer: NativePayer | None = None, seed: SupportsIndex | None = None) -> tuple[str, float, str]:
     """
-    One statistic of a column of a table, or of a file. Returns the value in JSON, what it is off by
-    at most with 95 % confidence, and the guarantee in JSON.
+    One statistic of a column of a table, or of the file `data`: its value in JSON, its error with
+    95 % confidence, and its guarantee in JSON.
     """
 
 def together(first: str, second: str, planned: bool) -> str:

@@ -230,11 +230,6 @@ class _Network(Learner):
     _settings = _SETTINGS
     _loss: str
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
-        return tags
-
     def _asked(self) -> dict[str, Any]:
         asked = super()._asked()
         if isinstance(self.network, str):

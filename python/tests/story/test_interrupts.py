@@ -67,9 +67,13 @@ from sordino import _inputs
 from sordino._sordino import fit
 X = np.linspace(-1, 1, 4000).reshape(1000, 4)
 y = (X[:, 0] > 0).astype(int)
-schema = 'columns."x*" = { kind = "number", bounds = [-1, 1] }\\ncolumns.target = { kind = "category", values = ["0", "1"] }'
+schema = (
+    'columns."x*" = { kind = "number", bounds = [-1, 1] }\\n'
+    'columns.target = { kind = "category", values = ["0", "1"] }'
+)
+settings = json.dumps({"target": "target", "epsilon": 1.0, "steps": 5})
 def weights():
-    model = fit(json.dumps({"target": "target", "epsilon": 1.0, "steps": 5}), _inputs.read(X, y).table, schema)
+    model = fit(settings, _inputs.read(X, y).table, schema)
     return repr(model.coefficients()[1])
 weights()
 reader, writer = os.pipe()
