@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from . import exceptions as exceptions
     from . import linear_model as linear_model
     from . import mechanisms as mechanisms
+    from . import neural_network as neural_network
+    from . import preprocessing as preprocessing
     from . import statistics as statistics
     from ._budget import Budget as Budget
     from ._config import config_context as config_context
@@ -31,6 +33,9 @@ if TYPE_CHECKING:
     from ._guarantee import Statement as Statement
     from ._ledger import Account as Account
     from ._ledger import Ledger as Ledger
+    from ._pipeline import guarantee as guarantee
+    from ._pipeline import load as load
+    from ._pipeline import make_pipeline as make_pipeline
     from ._plan import Plan as Plan
     from ._release import Release as Release
     from ._schema import Schema as Schema
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from .exceptions import InternalError as InternalError
     from .exceptions import NotFittedError as NotFittedError
     from .exceptions import NotPrivateError as NotPrivateError
+    from .exceptions import NotPrivateWarning as NotPrivateWarning
     from .exceptions import SordinoError as SordinoError
 
 _SUBMODULES = (
@@ -51,6 +57,8 @@ _SUBMODULES = (
     "exceptions",
     "linear_model",
     "mechanisms",
+    "neural_network",
+    "preprocessing",
     "statistics",
 )
 
@@ -69,6 +77,7 @@ _NAMES = {
     "Ledger": "_ledger",
     "NotFittedError": "exceptions",
     "NotPrivateError": "exceptions",
+    "NotPrivateWarning": "exceptions",
     "Plan": "_plan",
     "Release": "_release",
     "Schema": "_schema",
@@ -77,6 +86,9 @@ _NAMES = {
     "__version__": "_sordino",
     "config_context": "_config",
     "explain": "_explain",
+    "guarantee": "_pipeline",
+    "load": "_pipeline",
+    "make_pipeline": "_pipeline",
 }
 
 __all__ = [
@@ -93,6 +105,7 @@ __all__ = [
     "Ledger",
     "NotFittedError",
     "NotPrivateError",
+    "NotPrivateWarning",
     "Plan",
     "Release",
     "Schema",
@@ -105,8 +118,14 @@ __all__ = [
     "danger",
     "exceptions",
     "explain",
+    "guarantee",
     "linear_model",
+    "load",
+    "make_pipeline",
     "mechanisms",
+    "neural_network",
+    "preprocessing",
+    "statistics",
 ]
 
 

@@ -41,7 +41,7 @@ def limits(bounds: object, features: Sequence[str]) -> dict[str, tuple[float, fl
             raise BoundsError(f"bounds are stated for `{unknown[0]}`, and there is no such column")
         return {str(name): _pair(pair, str(name)) for name, pair in bounds.items()}
     try:
-        lower, upper = bounds  # type: ignore[misc]
+        lower, upper = _two(bounds)
     except (TypeError, ValueError):
         raise BoundsError(f"bounds must be (lower, upper) or a mapping, got {type(bounds).__name__}") from None
     lowers, uppers = _spread(lower, len(features)), _spread(upper, len(features))
@@ -111,7 +111,7 @@ def number_column(target_bounds: object) -> dict[str, Any]:
             "to predict. They are never read off the data"
         )
     try:
-        lower, upper = target_bounds  # type: ignore[misc]
+        lower, upper = _two(target_bounds)
     except (TypeError, ValueError):
         raise BoundsError("target_bounds must be a pair (lower, upper)") from None
     return {"kind": "number", "bounds": list(_pair((lower, upper), "the target"))}
@@ -141,6 +141,11 @@ def identity_schema(
     if schema is None and bounds is None:
         stated = {name: WIDEST for name, kind in inputs.table.columns if kind == "number" and name in inputs.features}
     return inputs.table, declared_schema(inputs, schema=schema, bounds=stated, target=target)
+
+
+def _two(pair: Any) -> tuple[Any, Any]:
+    lower, upper = pair
+    return lower, upper
 
 
 def _spread(value: Any, columns: int) -> list[Any]:

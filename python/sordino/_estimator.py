@@ -9,10 +9,8 @@ from __future__ import annotations
 import inspect
 import json
 import os
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from . import _sordino
 from ._budget import Payer, native_payer
@@ -26,15 +24,13 @@ from ._progress import shown
 from ._schema import schema_of
 from ._validate import check_features, check_length, check_numbers, check_target
 from .danger import current_seed
-from .exceptions import ClassesError, DeclarationError, NotFittedError, not_fitted
+from .exceptions import ClassesError, DeclarationError, not_fitted
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
 __all__ = ["Classifier", "Estimator", "Learner", "Regressor"]
-
-Self = TypeVar("Self", bound="Estimator")
 
 # Parameters that other libraries have and this one refuses, with the reason.
 REFUSED = {
@@ -67,7 +63,7 @@ class Estimator:
         """The parameters by name."""
         return {name: getattr(self, name) for name in self._parameters()}
 
-    def set_params(self: Self, **params: Any) -> Self:
+    def set_params(self, **params: Any) -> Self:
         """Set parameters by name."""
         known = self._parameters()
         for name, value in params.items():
@@ -79,8 +75,14 @@ class Estimator:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, RegressorTags, Tags, TargetTags, TransformerTags
-        from sklearn.utils._tags import InputTags
+        from sklearn.utils import (  # type: ignore[import-untyped]
+            ClassifierTags,
+            InputTags,
+            RegressorTags,
+            Tags,
+            TargetTags,
+            TransformerTags,
+        )
 
         kind = self._kind
         return Tags(
@@ -242,7 +244,7 @@ class Learner(Estimator):
             f"the schema must name the target `{TARGET}`, or fit a file with y= the name of its column"
         )
 
-    def fit(self: Self, X: object, y: object = None, *, unit: object = None) -> Self:
+    def fit(self, X: object, y: object = None, *, unit: object = None) -> Self:
         """Learn from private records. Each fit is charged again.
 
         Parameters
@@ -282,7 +284,7 @@ class Learner(Estimator):
         self._learn(asked, inputs.table, schema, len(inputs.features))
         return self
 
-    def _fit_file(self: Self, path: str, y: object, asked: dict[str, Any]) -> Self:
+    def _fit_file(self, path: str, y: object, asked: dict[str, Any]) -> Self:
         if self.schema is None or not isinstance(y, str):
             raise DeclarationError("a file needs schema=, and y= the name of the column to predict")
         schema = schema_of(self.schema)
@@ -407,9 +409,9 @@ class Classifier(Learner):
     def decision_function(self, X: object) -> npt.NDArray[np.float64]:
         """The score of each class; of the second one, if there are two."""
         inputs = self._read(X)
-        scores = self._model.scores(inputs.table)
+        scores: Any = self._model.scores(inputs.table)
         if scores is None:
-            probabilities = self._model.predict_proba(inputs.table)
+            probabilities = self.predict_proba(X)
             scores = probabilities if len(self.classes_) > 2 else probabilities[:, 1:] - 0.5
         found: npt.NDArray[np.float64] = scores.ravel() if scores.shape[1] == 1 else scores
         return found
@@ -467,7 +469,7 @@ def _refusing(cls: type[Estimator]) -> None:
 
     __init__.__signature__ = inspect.signature(made)  # type: ignore[attr-defined]
     __init__.__doc__ = made.__doc__
-    cls.__init__ = __init__  # type: ignore[method-assign]
+    setattr(cls, "__init__", __init__)  # noqa: B010
 
 
 def _public_labels(y: Any) -> Any:
@@ -497,7 +499,7 @@ def _check_labels(y: Any, classes: Any, name: str) -> None:
         fits = bool(np.all(np.isin(labels, classes)))
     else:
         known = {spelled(value) for value in classes}
-        fits = all(spelled(value) in known for value in np.unique(labels.astype(object).astype(str) if labels.dtype.kind == "O" else labels))
+        fits = all(spelled(value) in known for value in {*labels.tolist()})
     if not fits:
         raise ClassesError(
             f"y has a label that is not among classes=; {name} learns what was declared: declare all that can occur"

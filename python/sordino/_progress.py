@@ -46,7 +46,7 @@ def _is_seen() -> bool:
 
 def _bar() -> Any | None:
     try:
-        from tqdm.auto import tqdm
+        from tqdm.auto import tqdm  # type: ignore[import-untyped, import-not-found, unused-ignore]
     except ImportError:
         return None
     return tqdm(total=0, unit="step", leave=False)

@@ -45,6 +45,9 @@ class Schema:
 
     __slots__ = ("_digest", "_toml")
 
+    _toml: str
+    _digest: list[int] | bytes
+
     def __init__(self, source: SchemaLike) -> None:
         if isinstance(source, Schema):
             self._toml, self._digest = source._toml, source._digest

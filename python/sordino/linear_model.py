@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from ._budget import Payer as Payer
+from ._budget import Payer
 from ._check import Real, Whole
 from ._declare import BoundsLike
 from ._estimator import Classifier, Learner, Regressor
@@ -31,8 +31,8 @@ class _Linear(Learner):
 
     coef_: npt.NDArray[np.float64]
     intercept_: Any
-    _settings = _SETTINGS
-    _loss: str | None = None
+    _settings: ClassVar[tuple[str, ...]] = _SETTINGS
+    _loss: ClassVar[str | None] = None
 
     def _asked(self) -> dict[str, Any]:
         return super()._asked() | {"loss": self._loss}

@@ -71,7 +71,20 @@ fn written(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    respelled(&message, |setting| format!("{setting}="))
+    respelled_for_python(&message)
+}
+
+/// Flags as keyword arguments: `--epsilon 0.2` is `epsilon=0.2`, and `--schema` alone `schema=`.
+fn respelled_for_python(message: &str) -> String {
+    const VALUE: char = '\u{1}';
+    let marked = respelled(message, |setting| format!("{setting}={VALUE}"));
+    let mut parts = marked.split(VALUE);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.strip_prefix(' ').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        text.push_str(rest.unwrap_or(part));
+    }
+    text
 }
 
 impl From<Failure> for PyErr {
@@ -163,6 +176,12 @@ impl From<RunError> for Failure {
     #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: RunError) -> Self {
         match error {
+            RunError::SeededCharge => Self {
+                kind: Kind::Budget,
+                message: "a ledger pays for noise that nobody can repeat, and sordino.danger.seeded fixes a \
+                          seed; leave the seed out, or leave budget= out for a test"
+                    .to_owned(),
+            },
             RunError::Charge(error) => error.into(),
             RunError::Ledger(error) => error.into(),
             RunError::Mechanism(error) => error.into(),
