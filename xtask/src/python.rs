@@ -74,7 +74,7 @@ fn develop() -> Result<(), Failure> {
     run::shown(Command::new(python_of(&active)).args(pip))?;
     let mut command = Command::new(program(&active, "maturin"));
     command.args(["develop", "--quiet", "--generate-stubs", "--manifest-path"]);
-    run::shown(command.arg(run::root().join("python/Cargo.toml")).current_dir(run::root()))
+    run::shown(command.arg(manifest()).current_dir(run::root()))
 }
 
 /// Builds the wheel in a folder that holds nothing else.
@@ -84,10 +84,11 @@ fn wheel(environment: &Path, profile: &str, folder: &Path) -> Result<PathBuf, Fa
     }
     let mut command = Command::new(program(environment, "maturin"));
     command.args(["build", "--quiet", "--locked", "--profile", profile, "--interpreter"]);
-    command.arg(python_of(environment)).arg("--manifest-path").arg(run::root().join("python/Cargo.toml"));
+    command.arg(python_of(environment)).arg("--manifest-path").arg(manifest());
     command.arg("--out").arg(folder).current_dir(run::root());
-    // The stub is read from symbols, which a stripped library has no more.
-    command.arg(if profile == "release" { "--strip" } else { "--generate-stubs" });
+    if profile == "release" {
+        command.arg("--strip");
+    }
     run::shown(&mut command)?;
     let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
     let wheel =
@@ -109,20 +110,36 @@ fn install(environment: &Path, wheel: &Path) -> Result<(), Failure> {
     run::shown(Command::new(python_of(environment)).args(pip).arg(wheel))
 }
 
-/// The stub in the sources must be the one that was made from the library.
+/// The stub in the sources must be the one that is made from the library.
 fn check_stub(environment: &Path) -> Result<(), Failure> {
-    let place = "import sordino, os; print(os.path.dirname(sordino.__file__))";
-    let folder =
-        run::captured(Command::new(python_of(environment)).args(["-c", place]).current_dir(environment))?;
+    let folder = run::target_dir().join("stub-test");
+    let mut command = Command::new(program(environment, "maturin"));
+    command.args(["generate-stubs", "--quiet", "--locked", "--profile", "dev", "--out"]).arg(&folder);
+    command.arg("--manifest-path").arg(manifest()).arg("--interpreter").arg(python_of(environment));
+    run::shown(command.current_dir(run::root()))?;
     let read = |path: PathBuf| fs::read_to_string(&path).map_err(|error| Failure::file(&path, &error));
-    let made = read(Path::new(folder.trim()).join(STUB))?;
-    let kept = read(run::root().join("python/sordino").join(STUB))?;
-    if made == kept {
+    let made = read(found_below(&folder, STUB)?)?;
+    if made == read(run::root().join("python/sordino").join(STUB))? {
         return Ok(());
     }
     Err(Failure::check(format!(
         "python/sordino/{STUB} is not that of the native half; write it anew with `cargo xtask python --develop`"
     )))
+}
+
+/// A file of this name in a folder, or in a folder of it.
+fn found_below(folder: &Path, name: &str) -> Result<PathBuf, Failure> {
+    let direct = folder.join(name);
+    if direct.exists() {
+        return Ok(direct);
+    }
+    let entries = fs::read_dir(folder).map_err(|error| Failure::file(folder, &error))?;
+    let inner = entries.flatten().map(|entry| entry.path().join(name)).find(|path| path.exists());
+    inner.ok_or_else(|| Failure::check(format!("no {name} in {}", folder.display())))
+}
+
+fn manifest() -> PathBuf {
+    run::root().join("python/Cargo.toml")
 }
 
 /// An environment outside of the checkout, with the packages of `python/tests/requirements.txt`, or

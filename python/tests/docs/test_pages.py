@@ -21,6 +21,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +49,8 @@ class Block:
 def blocks(text: str) -> list[Block]:
     """The blocks of a page, each with the output that stands below it."""
     found: list[Block] = []
-    for match in re.finditer(r"^```([^\n`]*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE):
-        kind, body = match.group(1).strip(), match.group(2)
+    for match in re.finditer(r"^( *)```([^\n`]*)\n(.*?)^\1```$", text, re.DOTALL | re.MULTILINE):
+        kind, body = match.group(2).strip(), textwrap.dedent(match.group(3))
         line = text[: match.start()].count("\n") + 1
         if kind == "output":
             last = found.pop()
