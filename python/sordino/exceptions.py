@@ -15,6 +15,7 @@ __all__ = [
     "InternalError",
     "NotFittedError",
     "NotPrivateError",
+    "NotPrivateWarning",
     "SordinoError",
 ]
 
@@ -41,6 +42,10 @@ class BudgetError(SordinoError):
 
 class NotPrivateError(SordinoError):
     """Something that learns from the data and makes no promise about it."""
+
+
+class NotPrivateWarning(UserWarning):
+    """A step of a pipeline that learned from the data for free."""
 
 
 class InternalError(SordinoError):

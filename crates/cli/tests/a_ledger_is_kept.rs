@@ -8,6 +8,7 @@ use std::process::Command;
 
 use command::{Run, place, sordino};
 use sordino::prelude::*;
+use sordino_data::{Schema, Source};
 use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
 
 /// A folder with a data file and no ledger.
@@ -327,6 +328,22 @@ fn a_changed_file_is_linked_by_its_owner_and_shares_the_budget() {
     assert_eq!(run.line("left"), "0.25 of 1");
     assert_eq!(run.line("content").matches("sha256").count(), 2);
     ledger(&folder, "link", &link).refuses(&["nothing to link"]);
+}
+
+/// A program that has the same values in memory finds the budget by them.
+#[test]
+fn a_table_is_linked_by_its_values() {
+    let folder = scene("values");
+    create(&folder, "--epsilon 1 --delta 0");
+    let text = "columns.age = { kind = 'number', bounds = [0, 120] }";
+    let words = format!("--data {}/census.csv {}", folder.display(), schema(&folder, text));
+    let run = ledger(&folder, "link", &words);
+    assert_eq!(run.line("content").matches("sha256").count(), 2);
+    let file = Source::open(&folder.join("census.csv"), &Default::default()).unwrap();
+    let values = file.identity(&Schema::from_toml(text).unwrap()).unwrap();
+    let known = Ledger::open(&folder.join("a.ledger")).unwrap().data_sets().unwrap().remove(0).contents;
+    assert_eq!(known[1], Digest::from_bytes(values));
+    ledger(&folder, "link", &words).refuses(&["nothing to link"]);
 }
 
 #[test]

@@ -26,7 +26,7 @@ const CHUNK_ROWS: usize = 2048;
 const CHUNK_VALUES: usize = 1 << 22;
 /// The same for a table in memory: few enough for the processor's cache, because columns are read
 /// one after the other and rows may be stored so.
-const MEMORY_CHUNK_VALUES: usize = 1 << 15;
+const MEMORY_CHUNK_VALUES: usize = 1 << 16;
 /// The fewest records of a chunk of a table in memory.
 const MEMORY_CHUNK_ROWS: usize = 16;
 

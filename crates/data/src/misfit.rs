@@ -181,6 +181,9 @@ impl Notes {
 
     /// The rows of this chunk in which a reader found no number in this column.
     pub(crate) fn take_unread(&mut self, column: &str) -> Vec<u64> {
+        if self.unread.is_empty() {
+            return Vec::new(); // spares looking up each of many columns
+        }
         self.unread.remove(column).unwrap_or_default()
     }
 

@@ -12,6 +12,7 @@
 //! `zero_out` and `replace`. A mean divides by the number of slots or by a noisy count, never by
 //! the number of present records.
 
+use std::ops::Range;
 use std::path::Path;
 
 use sordino_noise::Bits;
@@ -165,6 +166,11 @@ impl Table {
         self.present[slot]
     }
 
+    /// Whether each of these slots holds a record.
+    pub(crate) fn present(&self, slots: Range<usize>) -> &[bool] {
+        &self.present[slots]
+    }
+
     /// The names of the columns.
     pub fn names(&self) -> &[String] {
         &self.names
@@ -177,8 +183,19 @@ impl Table {
 
     /// The column of this name.
     pub fn column(&self, name: &str) -> Result<&BoundedColumn, DataError> {
-        let place = self.names.iter().position(|known| known == name);
-        place.map(|place| &self.columns[place]).ok_or_else(|| DataError::NoSuchColumn {
+        Ok(self.column_near(0, name)?.1)
+    }
+
+    /// The column of this name and its place, which is sought at `expected` first: a search for
+    /// each of many columns would take the square of their number.
+    pub(crate) fn column_near(
+        &self,
+        expected: usize,
+        name: &str,
+    ) -> Result<(usize, &BoundedColumn), DataError> {
+        let is_there = self.names.get(expected).is_some_and(|known| known == name);
+        let place = if is_there { Some(expected) } else { self.names.iter().position(|known| known == name) };
+        place.map(|place| (place, &self.columns[place])).ok_or_else(|| DataError::NoSuchColumn {
             column: name.to_owned(),
             hint: sordino_spelling::hint(name, self.names.iter().map(String::as_str)),
         })
@@ -243,6 +260,11 @@ impl Cells<'_> {
         let bounds = rules.bounds();
         // The reader has already noted these rows, with better advice.
         let unread = self.misfits.take_unread(&self.field.name);
+        // Most chunks have nothing that does not fit, and then there is nothing to decide.
+        if !rules.is_whole() && !has_missing(raw) {
+            out.extend(raw.iter().map(|value| bounds.clamp(*value)));
+            return;
+        }
         for (row, &value) in raw.iter().enumerate() {
             if value.is_nan() && unread.binary_search(&(self.first_row + row as u64 + 1)).is_ok() {
                 out.push(bounds.lower());
@@ -299,6 +321,11 @@ impl Cells<'_> {
         self.present[row] = false;
         None
     }
+}
+
+/// Looks at every number: without an early end it is done in vectors.
+fn has_missing(raw: &[f64]) -> bool {
+    raw.iter().fold(false, |has, value| has | value.is_nan())
 }
 
 fn advice(expected: &str) -> &'static str {

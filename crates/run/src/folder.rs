@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use sordino_optim::Checkpoint;
 
 use crate::error::RunError;
-use crate::model::Package;
+use crate::model::{Package, package};
 
 #[derive(Debug)]
 pub(crate) struct Folder {
@@ -258,14 +258,18 @@ pub(crate) fn check_writable(path: &Path) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Writes a model's directory beside its place and renames it, so that it is whole or absent.
-pub(crate) fn save(package: &Package, out: &Path) -> Result<(), RunError> {
+/// Writes the files of a model's directory beside its place and renames it, so that it is whole or
+/// absent.
+pub(crate) fn save_files<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    out: &Path,
+) -> Result<(), RunError> {
     if fs::symlink_metadata(out).is_ok() {
         return Err(RunError::OutExists { out: out.to_owned() });
     }
     let part = beside(out, &format!(".part-{}", std::process::id()));
     let written = fs::create_dir(&part).and_then(|()| {
-        package.write(&part)?;
+        package::write_files(files, &part)?;
         fs::rename(&part, out)?;
         sync_folder(out.parent())
     });

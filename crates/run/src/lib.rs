@@ -44,12 +44,13 @@ mod receipt;
 mod schema_file;
 pub mod scores;
 mod settings;
+pub mod single;
 pub mod training;
 
 pub use access::Access;
 pub use error::{Mismatch, RunError, respelled};
 pub use identity::{content, identity, table_identity};
-pub use ownership::{LockSettings, Ownership};
+pub use ownership::{LockSettings, Ownership, link_values};
 pub use payer::{Given, LedgerAccount, Payer, SharedBudget};
 pub use purse::{Payment, Purse, purpose};
 pub use schema_file::read as read_schema;

@@ -22,7 +22,7 @@ mod coefficients;
 mod decision;
 mod learned;
 mod manifest;
-mod package;
+pub(crate) mod package;
 mod stored;
 mod weights;
 

@@ -61,9 +61,7 @@ impl Ownership {
     /// same table in memory then spends from the budget of its file.
     pub fn link_values(&self, ledger: &Ledger, name: &Label, table: &Source) -> Result<Digest, RunError> {
         let schema = self.schema.as_ref().ok_or(RunError::Missing { setting: "--schema FILE" })?;
-        let content = table_identity(table, schema)?;
-        ledger.link(&Identity { name: name.clone(), content })?;
-        Ok(content)
+        link_values(ledger, name, table, schema)
     }
 
     fn locked(&self, lock: &LockSettings) -> Result<Lock, RunError> {
@@ -72,6 +70,19 @@ impl Ownership {
         let LockSettings { verbs, most, folder } = lock.clone();
         Ok(Lock::new(digest, verbs, most, existing(&folder)?).map_err(LedgerError::from)?)
     }
+}
+
+/// Links the identity of a table's values under a schema to the data set of this name; see
+/// [`Ownership::link_values`].
+pub fn link_values(
+    ledger: &Ledger,
+    name: &Label,
+    table: &Source,
+    schema: &Schema,
+) -> Result<Digest, RunError> {
+    let content = table_identity(table, schema)?;
+    ledger.link(&Identity { name: name.clone(), content })?;
+    Ok(content)
 }
 
 /// The absolute path of an existing folder, so that it means the same in every working directory.

@@ -255,7 +255,8 @@ impl Fitted {
     /// Writes the model's directory, which [`Stored`](crate::model::Stored) reads. It must not
     /// exist.
     pub fn save(&self, out: &Path) -> Result<(), RunError> {
-        folder::save(&self.package, out)
+        let files = self.files();
+        folder::save_files(files.iter().map(|(name, content)| (*name, content.as_slice())), out)
     }
 
     /// The files of the model's directory, by name, its manifest included.

@@ -1,4 +1,4 @@
-//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its
+//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks|python`: Sordino and its
 //! peers on the same work, in one run.
 //!
 //! Every contestant is a program that prints one measurement on each line (see [`Line`]). They take
@@ -14,6 +14,7 @@ mod load;
 mod networks;
 mod peers;
 mod plot;
+mod python;
 mod table;
 mod turns;
 
@@ -29,10 +30,10 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear` or `networks`: the name of our
-    /// program and of the peers' script.
+    /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear`, `networks` or `python`: the name of
+    /// our program and of the peers' script.
     name: &'static str,
-    /// Whether other systems do the same work. None has a ledger.
+    /// Whether other systems do the same work. None has a ledger, and Python's tables are ours.
     has_peers: bool,
     rounds: usize,
     quick: bool,
@@ -44,11 +45,13 @@ struct Plan {
 pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     let plan = Plan::parse(words)?;
     run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
-    let python = if plan.has_peers { Some(peers::environment(plan.requirements())?) } else { None };
-    let lines = if plan.takes_turns() {
-        by_turns(&plan, python.as_deref())?
+    let peers = if plan.has_peers { Some(peers::environment(plan.requirements())?) } else { None };
+    let lines = if plan.name == "python" {
+        python::measure(&plan)?
+    } else if plan.takes_turns() {
+        by_turns(&plan, peers.as_deref())?
     } else {
-        by_rounds(&plan, python.as_deref())?
+        by_rounds(&plan, peers.as_deref())?
     };
     let summaries = line::summaries(&lines);
     match plan.name {
@@ -58,6 +61,7 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
         }
         "networks" if plan.scaling => print!("{}", networks::scaling(&summaries, plan.quick)?),
         "networks" => print!("{}", networks::table(&summaries)),
+        "python" => print!("{}", python::table(&summaries)),
         _ => print!("{}", table::of(&summaries)),
     }
     save(&plan, &summaries)
@@ -119,8 +123,8 @@ impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let usage = || {
             Failure::usage(
-                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] \
-                [--quick]`, and --scaling with networks",
+                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks|python \
+                [--rounds N] [--quick]`, and --scaling with networks",
             )
         };
         let (name, has_peers, rounds) = match words.first() {
@@ -130,6 +134,7 @@ impl Plan {
             Some(&"ledger") => ("ledger", false, 1),
             Some(&"linear") => ("linear", true, 3),
             Some(&"networks") => ("networks", true, 21),
+            Some(&"python") => ("python", false, 21),
             _ => return Err(usage()),
         };
         let mut plan = Self { name, has_peers, rounds, quick: false, scaling: false };

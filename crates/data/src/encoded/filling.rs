@@ -1,9 +1,11 @@
-//! Fills blocks row by row, and passes each on when it is full.
+//! Fills blocks, and passes each on when it is full.
+
+use std::ops::Range;
 
 use super::{Block, Floats, ROWS_PER_BLOCK};
 use crate::encoding::Encoding;
 use crate::error::DataError;
-use crate::table::Table;
+use crate::table::{BoundedColumn, Table};
 
 /// The most numbers for which memory is reserved in advance if the number of slots is unknown.
 const MAX_RESERVED: usize = 1 << 25;
@@ -39,26 +41,47 @@ impl<'a> Filling<'a> {
     ) -> Result<(), DataError> {
         let columns = self.encoding.columns(table)?;
         let target = self.encoding.target_column(table)?.filter(|_| self.has_target);
-        for slot in (0..table.slots()).filter(|slot| is_taken(*slot)) {
+        let mut next = 0;
+        while next < table.slots() {
+            if !is_taken(next) {
+                next += 1;
+                continue;
+            }
             if self.present.is_empty() {
                 self.start_block()?;
             }
-            let width = self.encoding.width();
-            // Allocates only if the number of slots was unknown, or was stated too low.
-            reserve(&mut self.rows, width)?;
-            let is_present = table.is_present(slot);
-            self.present.push(is_present);
-            if is_present {
-                self.encoding.push_row(&columns, slot, &mut self.rows);
-            } else {
-                self.rows.resize(self.rows.len() + width, 0.0);
-            }
-            if let Some(column) = target {
-                self.targets.push(if is_present { self.encoding.target_of(column, slot) } else { 0.0 });
-            }
+            // Consecutive slots that go into the same block.
+            let most = table.slots().min(next + ROWS_PER_BLOCK - self.present.len());
+            let end = (next + 1..most).find(|slot| !is_taken(*slot)).unwrap_or(most);
+            self.fill(table, &columns, target, next..end)?;
             if self.present.len() == ROWS_PER_BLOCK {
                 take(self.block())?;
             }
+            next = end;
+        }
+        Ok(())
+    }
+
+    /// Encodes consecutive slots into the block.
+    fn fill(
+        &mut self,
+        table: &Table,
+        columns: &[&BoundedColumn],
+        target: Option<&BoundedColumn>,
+        slots: Range<usize>,
+    ) -> Result<(), DataError> {
+        let (first, numbers) = (self.rows.len(), slots.len() * self.encoding.width());
+        // Allocates only if the number of slots was unknown, or was stated too low.
+        reserve(&mut self.rows, numbers)?;
+        self.rows.resize(first + numbers, 0.0);
+        let present = table.present(slots.clone());
+        self.encoding.fill_rows(columns, slots.clone(), present, &mut self.rows[first..]);
+        self.present.extend_from_slice(present);
+        if let Some(column) = target {
+            let of = |(slot, is_present): (usize, &bool)| {
+                if *is_present { self.encoding.target_of(column, slot) } else { 0.0 }
+            };
+            self.targets.extend(slots.zip(present).map(of));
         }
         Ok(())
     }

@@ -1,14 +1,25 @@
 //! Encodes one row: from values to coordinates, with a norm bound that holds exactly.
 
+use std::ops::Range;
+
 use super::{Encoding, Scaling};
 use crate::error::DataError;
 use crate::schema::{Bounds, Column};
 use crate::table::{BoundedColumn, Table};
 
+/// Values that are encoded at a time.
+const TILE: usize = 64;
+
 impl Encoding {
     /// The columns of `table` that are features, in order.
     pub(crate) fn columns<'t>(&self, table: &'t Table) -> Result<Vec<&'t BoundedColumn>, DataError> {
-        self.features.iter().map(|(name, declared)| same(name, declared, table.column(name)?)).collect()
+        let mut expected = 0;
+        let column = |(name, declared): &'_ (String, Column)| {
+            let (place, column) = table.column_near(expected, name)?;
+            expected = place + 1;
+            same(name, declared, column)
+        };
+        self.features.iter().map(column).collect()
     }
 
     /// The target column of `table`, if it has one.
@@ -21,26 +32,51 @@ impl Encoding {
         }
     }
 
-    /// Appends the row of one slot.
-    pub(crate) fn push_row(&self, columns: &[&BoundedColumn], slot: usize, out: &mut Vec<f32>) {
-        let start = out.len();
+    /// Fills the rows of consecutive slots, which are zeros; rows of empty slots stay so. Goes
+    /// column by column, as values are stored.
+    pub(crate) fn fill_rows(
+        &self,
+        columns: &[&BoundedColumn],
+        slots: Range<usize>,
+        present: &[bool],
+        out: &mut [f32],
+    ) {
+        let mut first = 0;
         for column in columns {
             match column {
                 BoundedColumn::Numbers { bounds, values } => {
-                    out.push(scaled(values[slot], *bounds, self.scaling) as f32);
+                    let values = &values[slots.clone()];
+                    // One loop for each scaling, without a choice in it.
+                    match self.scaling {
+                        Scaling::Symmetric => fill(values, present, out, (self.width, first), |value| {
+                            scaled(value, *bounds, Scaling::Symmetric)
+                        }),
+                        Scaling::Unit => fill(values, present, out, (self.width, first), |value| {
+                            scaled(value, *bounds, Scaling::Unit)
+                        }),
+                        Scaling::None => fill(values, present, out, (self.width, first), |value| value),
+                    }
+                    first += 1;
                 }
                 BoundedColumn::Categories { values, codes } => {
-                    let first = out.len();
-                    out.resize(first + values.len(), 0.0);
-                    out[first + codes[slot] as usize] = 1.0;
+                    let rows = present.iter().zip(out.chunks_exact_mut(self.width));
+                    for (code, (_, row)) in
+                        codes[slots.clone()].iter().zip(rows).filter(|(_, (is_present, _))| **is_present)
+                    {
+                        row[first + *code as usize] = 1.0;
+                    }
+                    first += values.len();
                 }
             }
         }
-        if self.intercept {
-            out.push(1.0);
-        }
-        if let Some(norm) = self.row_norm {
-            shrink(&mut out[start..], norm);
+        let rows = present.iter().zip(out.chunks_exact_mut(self.width));
+        for (_, row) in rows.filter(|(is_present, _)| **is_present) {
+            if self.intercept {
+                row[first] = 1.0;
+            }
+            if let Some(norm) = self.row_norm {
+                shrink(row, norm);
+            }
         }
     }
 
@@ -50,6 +86,29 @@ impl Encoding {
             BoundedColumn::Numbers { bounds, values } => scaled(values[slot], *bounds, self.scaling) as f32,
             // Exact: a code is below 2^20.
             BoundedColumn::Categories { codes, .. } => codes[slot] as f32,
+        }
+    }
+}
+
+/// Writes one coordinate of each row whose slot holds a record. `place` is the width of a row and
+/// the index of the coordinate.
+fn fill(
+    values: &[f64],
+    present: &[bool],
+    out: &mut [f32],
+    place: (usize, usize),
+    encode: impl Fn(f64) -> f64,
+) {
+    let (width, at) = place;
+    let mut encoded = [0f32; TILE];
+    let tiles = values.chunks(TILE).zip(present.chunks(TILE)).zip(out.chunks_mut(TILE * width));
+    for ((values, present), rows) in tiles {
+        // Apart from the stores, which are far from each other, so that it is done in vectors.
+        encoded.iter_mut().zip(values).for_each(|(encoded, value)| *encoded = encode(*value) as f32);
+        for ((encoded, is_present), row) in encoded.iter().zip(present).zip(rows.chunks_exact_mut(width)) {
+            if *is_present {
+                row[at] = *encoded;
+            }
         }
     }
 }

@@ -158,7 +158,7 @@ impl<T: Element, B: AsRef<[T]> + Send + Sync> Columns for Matrix<T, B> {
             Ok(1) => out.numbers(buffer[first..first + rows.len()].iter().map(|x| x.number())),
             Ok(step @ 2..) => {
                 let last = strides.index(rows.end - 1, column);
-                out.numbers(buffer[first..=last].iter().step_by(step).map(|x| x.number()));
+                out.numbers(buffer[first..=last].chunks(step).map(|some| some[0].number()));
             }
             Ok(_) | Err(_) => out.numbers(rows.map(|row| buffer[strides.index(row, column)].number())),
         }

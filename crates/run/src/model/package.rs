@@ -48,17 +48,24 @@ impl Package {
 
     /// Writes and flushes all files into an empty folder, the manifest last.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
-        for (name, content) in &self.files {
-            write(&folder.join(name), content)?;
-        }
-        write(&folder.join(MANIFEST), self.manifest().as_bytes())?;
-        // Systems that cannot open folders skip this.
-        File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+        let (manifest, files) = (self.manifest(), self.files.iter());
+        let files = files.map(|(name, content)| (*name, content.as_slice()));
+        write_files(files.chain([(MANIFEST, manifest.as_bytes())]), folder)
     }
 
     fn manifest(&self) -> String {
         Manifest::of(self.files.iter().map(|(name, content)| (*name, content.as_slice()))).to_json()
     }
+}
+
+/// Writes and flushes files into an empty folder, in this order.
+pub(crate) fn write_files<'a>(
+    files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    folder: &Path,
+) -> io::Result<()> {
+    files.into_iter().try_for_each(|(name, content)| write(&folder.join(name), content))?;
+    // Systems that cannot open folders skip this.
+    File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
 }
 
 fn write(path: &Path, content: &[u8]) -> io::Result<()> {

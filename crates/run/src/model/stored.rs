@@ -13,6 +13,7 @@ use sordino_privacy::Statement;
 use super::manifest::{FORMAT_VERSION, Manifest};
 use super::{DECISION, Decision, ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, weights};
 use crate::error::RunError;
+use crate::folder;
 
 /// The longest manifest that is read, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 1 << 20;
@@ -95,6 +96,11 @@ impl Stored {
         let decision = decision.transpose()?.filter(|decision: &Decision| decision.number < 2);
         files.insert(MANIFEST.to_owned(), manifest_bytes.to_vec());
         Ok(Self { model, guarantee, decision, folder: folder.to_owned(), digest, files })
+    }
+
+    /// Writes the same directory elsewhere. It must not exist.
+    pub fn save(&self, out: &Path) -> Result<(), RunError> {
+        folder::save_files(self.files(), out)
     }
 
     /// The charge that the ledger booked with the hash of this manifest.
