@@ -359,6 +359,13 @@ pub enum RunError {
     LockedTable { name: Label },
 
     #[error(
+        "the data set `{name}` is locked: its models do not stay in a program, they are written to `{}`; use \
+         `sordino train`",
+        folder.display()
+    )]
+    LockedModel { name: Label, folder: PathBuf },
+
+    #[error(
         "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be \
          one more release, which nobody pays for; name other records after --public-test, or leave it out",
         path.display()

@@ -287,7 +287,7 @@ pub fn plan(settings: &Settings) -> Result<PlannedTraining, RunError> {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
     }
     Bought::check_settings(settings)?;
-    let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, false)?;
+    let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, Aim::Plan)?;
     let plan = RunPlan::draw(settings, input, subject, Some(plan::out_of(settings)?), notes)?;
     let quote = purse.quote(&plan.learner.claim(), &plan.unit())?;
     let estimate = Forecast::of(&plan)?;
@@ -332,7 +332,7 @@ pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> 
             (Subject::of_schema(settings, None, &purse, &mut notes)?, purse)
         }
         _ => {
-            let opened = Opened::new(Request::new(settings), settings, false)?;
+            let opened = Opened::new(Request::new(settings), settings, Aim::Plan)?;
             notes = opened.notes;
             (opened.subject, opened.purse)
         }
@@ -347,7 +347,8 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
     Bought::check_settings(settings)?;
     let out = plan::out_of(settings)?;
     let Some(fraction) = settings.estimate_schema_with else {
-        let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, true)?;
+        let opened = Opened::new(Request::new(settings), settings, Aim::Directory)?;
+        let Opened { input, subject, purse, notes } = opened;
         let spent_before = purse.spent()?;
         let plan = RunPlan::draw(settings, input, subject, Some(out.clone()), notes)?;
         check_report(&plan)?;
@@ -385,7 +386,7 @@ pub fn fit(request: Request<'_>, mut session: Session<'_>) -> Result<Fitted, Run
         return Err(RunError::Unused { setting: "--estimate-schema-with".to_owned(), by });
     }
     let folder = request.folder.clone();
-    let Opened { input, subject, purse, notes } = Opened::new(request, &settings, true)?;
+    let Opened { input, subject, purse, notes } = Opened::new(request, &settings, Aim::Memory)?;
     let spent_before = purse.spent()?;
     let plan = RunPlan::draw(&settings, input, subject, None, notes)?;
     check_report(&plan)?;
@@ -395,6 +396,17 @@ pub fn fit(request: Request<'_>, mut session: Session<'_>) -> Result<Fitted, Run
     };
     let trained = carry_out(plan, purse, (place, None), spent_before, &mut session)?;
     Ok(trained.without_data())
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Aim {
+    /// A plan.
+    Plan,
+    /// A model's directory.
+    Directory,
+    /// A model that stays in memory.
+    Memory,
 }
 
 /// Where a run works and what it leaves there.
@@ -431,13 +443,13 @@ struct Opened {
 impl Opened {
     /// Reads the schema and the header. Surveys the data if this is a run, a ledger needs
     /// its content, or nobody states n.
-    fn new(request: Request<'_>, settings: &Settings, is_run: bool) -> Result<Self, RunError> {
+    fn new(request: Request<'_>, settings: &Settings, aim: Aim) -> Result<Self, RunError> {
         let Request { given: Given { table, schema, payer }, network, folder, .. } = request;
         let data = match &table {
             Some(table) => table.path().to_owned(),
             None => input::data_of(settings)?,
         };
-        let mut access = access(settings, &payer, &data, table.is_some())?;
+        let mut access = access(settings, &payer, (&data, table.is_some()), aim)?;
         let schema = match schema {
             Some(schema) => schema,
             None => subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?,
@@ -447,7 +459,7 @@ impl Opened {
         let table = table.map(|table| if is_identified { table.identified(&schema) } else { table });
         let mut input = Input::open(settings, table, schema, &access)?;
         let (encoding, mut notes) = (encoding_of(settings, &input)?, Vec::new());
-        if is_run || access.is_metered() || settings.rows.is_none() {
+        if aim != Aim::Plan || access.is_metered() || settings.rows.is_none() {
             input.survey(&encoding)?;
         }
         let purse = open_purse(settings, &mut access, input.content())?;
@@ -461,7 +473,8 @@ impl Opened {
 
 /// The file and what pays for it, before there is a schema.
 fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError> {
-    let mut access = access(settings, &Payer::Settings, &input::data_of(settings)?, false)?;
+    let data = input::data_of(settings)?;
+    let mut access = access(settings, &Payer::Settings, (&data, false), Aim::Directory)?;
     access.check_purchase()?;
     subject::target_and_epsilon(settings)?;
     let known = discovery::known(settings.schema.as_deref(), access.csv())?;
@@ -475,10 +488,16 @@ fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError
 }
 
 /// Checks every rule of the owner that can be checked before the file is opened.
-fn access(settings: &Settings, payer: &Payer, data: &Path, is_table: bool) -> Result<Access, RunError> {
+fn access(
+    settings: &Settings,
+    payer: &Payer,
+    (data, is_table): (&Path, bool),
+    aim: Aim,
+) -> Result<Access, RunError> {
     let access = Access::by(payer, data, &settings.payment, is_table)?;
-    if !is_table {
-        access.check_place(&plan::out_of(settings)?)?;
+    match aim {
+        Aim::Plan | Aim::Directory => access.check_place(&plan::out_of(settings)?)?,
+        Aim::Memory => access.check_unlocked()?,
     }
     settings.report.as_deref().map_or(Ok(()), |report| access.check_place(report))?;
     settings.public_test.as_deref().map_or(Ok(()), |_| access.check_public_test())?;

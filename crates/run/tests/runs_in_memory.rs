@@ -227,6 +227,12 @@ fn another_table_a_seed_and_a_lock_are_refused() {
     let named = LedgerAccount::named(&locked.path("l"), &label("t.csv"), &label("owner")).unwrap();
     let refused = fitted(&settings(&locked), table(), Payer::Account(named)).unwrap_err();
     assert!(matches!(refused, RunError::LockedTable { .. }), "{refused}");
+    // Nor does a model of the file stay in a program: its owner has fixed where models go.
+    let file = Settings { out: Some(locked.path("results").join("m")), ..locked.settings() };
+    let session = Session { resume: false, stop: &AtomicBool::new(false), observer: &mut () };
+    let refused = fit(Request::new(&file), session).unwrap_err();
+    assert!(matches!(refused, RunError::LockedModel { .. }), "{refused}");
+    assert_eq!(locked.spent(), 0.0);
 }
 
 /// The settings can name the ledger too; then the table must be the one with the budget.
