@@ -344,6 +344,9 @@ pub enum RunError {
     )]
     StoppedForGood { steps: u64, of: u64, what: &'static str, is_charged: bool },
 
+    #[error("stopped before anything was charged; no record was read for a model")]
+    StoppedInTime,
+
     #[error("there is nothing to resume: the run has no working folder; name the one that it was begun with")]
     NoFolder,
 

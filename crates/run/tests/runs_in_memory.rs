@@ -334,6 +334,19 @@ fn a_run_without_a_folder_says_that_its_charge_stays() {
     assert!(matches!(stopped(&settings, table(), payer, None, true, 5), Err(RunError::NoFolder)));
 }
 
+/// Somebody who stops a run while it is still planned has paid nothing.
+#[test]
+fn a_run_that_is_stopped_early_is_not_charged() {
+    let scene = Scene::new("memory-early");
+    let (settings, budget) = (settings(&scene), budget(5.0));
+    let payer = Payer::Budget(budget.clone());
+    let given = Given { table: Some(table()), schema: Some(schema()), payer };
+    let request = Request { given, ..Request::new(&settings) };
+    let session = Session { resume: false, stop: &AtomicBool::new(true), observer: &mut () };
+    assert!(matches!(fit(request, session), Err(RunError::StoppedInTime)));
+    assert_eq!(spent(&budget), 0.0);
+}
+
 #[test]
 fn a_plan_without_data_is_the_plan_of_the_run() {
     let scene = Scene::new("memory-plan");

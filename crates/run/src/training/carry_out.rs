@@ -2,6 +2,7 @@
 //! front end.
 
 use std::path::PathBuf;
+use std::sync::atomic::Ordering;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
@@ -80,6 +81,9 @@ pub(super) fn carry_out(
     memory::check(plan.bytes())?;
     plan.input.check(&purse, plan.subject.n.get())?;
     session.observer.decided(&plan.notes);
+    if session.stop.load(Ordering::Relaxed) {
+        return Err(RunError::StoppedInTime);
+    }
     place.keep_record(Folder::settings, &begun)?;
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
