@@ -21,7 +21,7 @@ from ._guarantee import Guarantee, Statement
 from ._inputs import TARGET, Inputs, read, spelled
 from ._plan import Plan
 from ._progress import shown
-from ._schema import schema_of
+from ._schema import Schema, schema_of
 from ._validate import check_features, check_length, check_numbers, check_target
 from .danger import current_seed
 from .exceptions import ClassesError, DeclarationError, not_fitted
@@ -260,16 +260,34 @@ class Learner(Estimator):
         -------
         self
         """
-        asked = self._asked()
-        if isinstance(X, (str, os.PathLike)):
-            return self._fit_file(os.fspath(X), y, asked)
+        # A fit that fails leaves the estimator as it was: no new classes beside an old model.
+        before = dict(vars(self))
+        try:
+            if isinstance(X, (str, os.PathLike)):
+                self._fit_file(os.fspath(X), y, self._asked())
+            else:
+                self._fit_table(X, y, unit, self._asked())
+        except BaseException:
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+        return self
+
+    def _fit_table(self, X: Any, y: Any, unit: Any, asked: dict[str, Any]) -> None:
         X = check_numbers(X, type(self).__name__)
         y = check_target(y, type(self).__name__)
         check_length(X, y)
         if unit is not None:
             unit = check_target(unit, type(self).__name__)
-        inputs = read(X, y, unit=unit)
-        target = self._target(y, inputs.categories)
+        target_name = TARGET if self.schema is None else _declared_target(schema_of(self.schema), X, y)
+        inputs = read(X, y, unit=unit, target=target_name)
+        if self.schema is not None:
+            column = schema_of(self.schema).columns[target_name]
+            self._file_target(column)
+            self._check_values(y, column)
+            target = None
+        else:
+            target = self._target(y, inputs.categories)
         most = None if self.max_records is None else whole("max_records", self.max_records)
         schema = declared_schema(
             inputs,
@@ -279,12 +297,14 @@ class Learner(Estimator):
             max_records=most,
             has_unit=unit is not None,
         )
-        asked["target"] = TARGET
+        asked["target"] = target_name
         self._note_features(inputs)
         self._learn(asked, inputs.table, schema, len(inputs.features))
-        return self
 
-    def _fit_file(self, path: str, y: object, asked: dict[str, Any]) -> Self:
+    def _check_values(self, y: Any, column: Any) -> None:
+        """Refuses targets that were not declared, before any charge."""
+
+    def _fit_file(self, path: str, y: object, asked: dict[str, Any]) -> None:
         if self.schema is None or not isinstance(y, str):
             raise DeclarationError("a file needs schema=, and y= the name of the column to predict")
         schema = schema_of(self.schema)
@@ -299,7 +319,6 @@ class Learner(Estimator):
         import numpy as np
 
         self.feature_names_in_ = np.asarray(features, dtype=object)
-        return self
 
     def _file_target(self, column: Any) -> None:
         raise NotImplementedError
@@ -385,10 +404,14 @@ class Classifier(Learner):
 
         if column.values is None and column.kind != "boolean":
             raise ClassesError(f"column `{column.name}` is a number; a classifier predicts a category")
-        values = list(column.values)
+        values = ["false", "true"] if column.values is None else list(column.values)
         if self.classes is not None and [spelled(value) for value in self.classes] != values:
             raise ClassesError("classes are stated twice: leave them out, the schema has them")
         self.classes_ = np.asarray(values)
+
+    def _check_values(self, y: Any, column: Any) -> None:
+        _check_labels(y, self.classes_, type(self).__name__)
+        self.classes_ = _as_labels(y, self.classes_)
 
     def predict(self, X: object) -> npt.NDArray[Any]:
         """The class of each record."""
@@ -433,6 +456,9 @@ class Regressor(Learner):
         column = number_column(self.target_bounds)
         _check_finite_target(y)
         return column
+
+    def _check_values(self, y: Any, column: Any) -> None:
+        _check_finite_target(y)
 
     def _planned_target(self, n_classes: int | None) -> dict[str, Any]:
         return number_column(self.target_bounds)
@@ -512,6 +538,44 @@ def _check_finite_target(y: Any) -> None:
     labels = np.asarray(y)
     if labels.dtype.kind == "f" and not bool(np.all(np.isfinite(labels))):
         raise DeclarationError("Input y contains NaN or infinity: every record needs a number")
+
+
+def _declared_target(schema: Schema, X: Any, y: Any) -> str:
+    """The name of the target's column, by the schema. Columns of X are found by name, never by place."""
+    declared = [name for name, column in schema.columns.items() if column.kind != "ignore"]
+    if hasattr(X, "columns"):
+        features = [str(name) for name in X.columns]
+    else:
+        features = [f"x{place}" for place in range(_columns(X) or 0)]
+        if not set(features) <= set(declared):
+            raise DeclarationError(
+                "a schema names columns, and an array has no names: pass a frame, or state bounds= instead"
+            )
+    named = getattr(y, "name", None)
+    if isinstance(named, str) and named in declared:
+        return named
+    rest = [name for name in declared if name not in features]
+    if TARGET in declared:
+        return TARGET
+    if len(rest) != 1:
+        raise DeclarationError(
+            f"the schema does not say which column y is: give y the name of its column, or declare `{TARGET}`"
+        )
+    return rest[0]
+
+
+def _as_labels(y: Any, spelled_classes: Any) -> Any:
+    """The declared classes, in the type that labels have in y. The type is public, values are not."""
+    import numpy as np
+
+    kind = getattr(np.asarray(y).dtype, "kind", "O")
+    if kind in "iu":
+        return np.asarray([int(value) for value in spelled_classes])
+    if kind == "b":
+        return np.asarray([value == "true" for value in spelled_classes])
+    if kind == "f":
+        return np.asarray([float(value) for value in spelled_classes])
+    return np.asarray(spelled_classes)
 
 
 def _has_names(X: Any) -> bool:

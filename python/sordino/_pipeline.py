@@ -29,7 +29,8 @@ def guarantee(pipeline: Any) -> Statement:
     Returns
     -------
     Statement
-        All steps composed. The parameters of the steps are fixed before any of them is fitted.
+        All steps together. Their prices are added up, whether or not one step was chosen by the
+        result of another.
 
     """
     found: Statement | None = None
@@ -42,7 +43,7 @@ def guarantee(pipeline: Any) -> Statement:
             if found is None or _is_free(found):
                 found = said
             elif not _is_free(said):
-                found = found.together_with(said, planned=True)
+                found = found.together_with(said)
         elif _learns(step) and not hasattr(type(step), "_parameters"):
             warnings.warn(_unpaid(name, step), NotPrivateWarning, stacklevel=2)
             unpaid = True
@@ -106,7 +107,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     made = kind()
     made._model = model
     made.n_features_in_ = len(model.features)
-    made.feature_names_in_ = np.asarray(model.features, dtype=object)
+    if sorted(model.features) != sorted(f"x{place}" for place in range(made.n_features_in_)):
+        made.feature_names_in_ = np.asarray(model.features, dtype=object)
     if classes is not None:
         vars(made)["classes_"] = np.asarray(classes)
     made.n_iter_ = model.steps or 1

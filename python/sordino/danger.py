@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ._check import Whole, whole
+from .exceptions import DeclarationError
 
 __all__ = ["seeded"]
 
@@ -24,7 +25,7 @@ def seeded(seed: Whole) -> Iterator[None]:
     Parameters
     ----------
     seed : int
-        Any whole number from 0 on.
+        Any whole number from 0 to 2^32 - 1.
 
     Examples
     --------
@@ -35,7 +36,10 @@ def seeded(seed: Whole) -> Iterator[None]:
     >>> one.value == two.value, one.privacy_.seeded
     (True, True)
     """
-    token = _SEED.set(whole("seed", seed))
+    number = whole("seed", seed)
+    if number >= 2**32:
+        raise DeclarationError(f"seed must be below 2^32, got {number}")
+    token = _SEED.set(number)
     try:
         yield
     finally:

@@ -16,7 +16,8 @@ Each function pays first, draws then, and returns a `Release` with `.value`, `.e
 
 `sensitivity` is how far one unit moves the answer under the neighbouring relation. It is yours to
 derive: a value that is too small breaks the promise. The relation is the budget's unless it is
-stated, and `add_remove` without either.
+stated, and `add_remove` without either. The unit is `record` unless it is stated: a budget that
+protects persons with several records refuses a sensitivity that was derived for one.
 """
 
 from __future__ import annotations
@@ -471,7 +472,8 @@ def _terms(
     budget: Payer | None, neighbours: str | None, unit: str | None
 ) -> tuple[_sordino.NativePayer | None, str | None, str, int | None]:
     payer = native_payer(budget)
-    whose = unit if unit is not None else "record" if budget is None else budget.unit
+    # Not the budget's: a sensitivity for records says nothing about persons with several of them.
+    whose = "record" if unit is None else unit
     return payer, None if neighbours is None else relation(neighbours), unit_json(whose), current_seed()
 
 

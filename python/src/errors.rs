@@ -182,6 +182,10 @@ impl From<RunError> for Failure {
                           seed; leave the seed out, or leave budget= out for a test"
                     .to_owned(),
             },
+            RunError::OtherUnit { ledger, schema, .. } => Self::declaration(format!(
+                "the budget protects {ledger}, and what is asked for protects {schema}; one promise cannot be \
+                 paid from the other's budget: use a budget with unit= {schema}, or state the budget's unit here"
+            )),
             RunError::Charge(error) => error.into(),
             RunError::Ledger(error) => error.into(),
             RunError::Mechanism(error) => error.into(),
