@@ -17,6 +17,8 @@
 //! Records are then quantised one by one on an exact grid. In float groups the presence of a record
 //! would move the rounding of others by more than its own norm.
 
+use std::fmt;
+
 use sordino_data::{BatchPlan, ContributionLimit, Sampling};
 use sordino_noise::grid::{Allowance, Grid, GridPlan, MAX_DEPTH};
 use sordino_privacy::{
@@ -79,7 +81,7 @@ impl NoiseSplit {
 }
 
 /// A checked plan with its noise.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct TrainingPlan {
     options: PlanOptions,
     batches: BatchPlan,
@@ -344,4 +346,20 @@ fn deepest(plan: GridPlan, most: u64) -> Result<Grid, OptimError> {
     let wanted = (u64::BITS - most.leading_zeros() + SPARE_BITS).min(MAX_DEPTH);
     let deeper = (least.depth() + 1..=wanted).rev().find_map(|depth| plan.at_depth(depth).ok());
     Ok(deeper.unwrap_or(least))
+}
+/// Checkpoints know their plan by this text, so a plan without an individual filter is written as it
+/// was before there were such filters.
+impl fmt::Debug for TrainingPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut plan = f.debug_struct("TrainingPlan");
+        plan.field("options", &self.options)
+            .field("batches", &self.batches)
+            .field("noise_multiplier", &self.noise_multiplier)
+            .field("divisor", &self.divisor)
+            .field("scales", &self.scales);
+        if let Some(limit) = &self.individual {
+            plan.field("individual", limit);
+        }
+        plan.finish()
+    }
 }
