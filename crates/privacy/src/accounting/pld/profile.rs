@@ -75,7 +75,9 @@ impl Profile {
             let up = self.loss(cell) - epsilon;
             let (plain, excess) = self.sums[cell];
             // A window that begins above epsilon has lost what lies between: that is in the slack.
-            ((excess - (-up).exp_m1() * plain).ln() - t * up, up)
+            let sum = excess - (-up).exp_m1() * plain;
+            // Below 0 it is nothing but the transform's error, which is in the slack.
+            if sum <= 0.0 { (f64::NEG_INFINITY, up) } else { (sum.ln() - t * up, up) }
         };
         let rounding = 4.0 * f64::EPSILON * (ln_scale.abs() + t * (epsilon.abs() + up.abs())) + 1e-12;
         let scaled = |ln: f64| (ln_scale - t * epsilon + ln).exp();
