@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     import numpy as np
 
     from . import linear_model, neural_network
-    from ._estimator import Learner
+    from ._learner import Learner
 
     model = _sordino.FittedModel.load(os.fspath(path))
     classes, coefficients = model.classes, model.coefficients()

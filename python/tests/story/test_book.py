@@ -66,6 +66,12 @@ def test_the_reference_is_that_of_the_docstrings() -> None:
     page = ROOT / "docs/python/reference.md"
     if os.environ.get("SORDINO_WRITE_REFERENCE"):
         page.write_text(text())
-    assert page.read_text() == text(), "write it anew: SORDINO_WRITE_REFERENCE=1 pytest python/tests/story/test_book.py"
+    assert page.read_text() == text(), (
+        "write it anew: SORDINO_WRITE_REFERENCE=1 pytest python/tests/story/test_book.py"
+    )
     for name in sordino.__all__:
-        assert f"`{name}" in page.read_text() or f"## sordino.{name}" in page.read_text() or name == "__version__"
+        assert (
+            f"`{name}" in page.read_text()
+            or f"## sordino.{name}" in page.read_text()
+            or name == "__version__"
+        )
