@@ -63,8 +63,8 @@ class Learner(Estimator):
             agreed = getattr(self.budget, name)
             if stated is not None and stated != agreed:
                 raise DeclarationError(
-                    f"{name} is stated twice: {stated} by {type(self).__name__} and {agreed} by the budget, which "
-                    "pays for everything under its own; leave it out here"
+                    f"{name} is stated twice: {stated} by {type(self).__name__} and {agreed} by the budget, "
+                    "which pays for everything under its own; leave it out here"
                 )
             asked[name] = agreed
         if asked["delta"] is not None:
@@ -265,14 +265,14 @@ class Classifier(Learner):
             values = np.asarray(categories[TARGET])
         else:
             raise ClassesError(
-                "classes are missing: state classes=[...], all labels that can occur, or give y a categorical "
-                'type. classes="public" states that the labels present are public knowledge. They are never '
+                "classes are missing: state classes=[...], all labels that can occur, or give y a "
+                'categorical type. classes="public" states that the labels present are public knowledge. They are never '
                 "read off the data in silence"
             )
         if len(values) < 2:
             raise ClassesError(
-                f"{type(self).__name__} needs at least two classes, got {len(values)} class; declare all that "
-                "can occur"
+                f"{type(self).__name__} needs at least two classes, got {len(values)} class; declare "
+                "all that can occur"
             )
         _check_labels(y, values, type(self).__name__)
         self.classes_ = values
@@ -399,7 +399,8 @@ def _check_labels(y: Any, classes: Any, name: str) -> None:
         fits = all(spelled(value) in known for value in {*labels.tolist()})
     if not fits:
         raise ClassesError(
-            f"y has a label that is not among classes=; {name} learns what was declared: declare all that can occur"
+            f"y has a label that is not among classes=; {name} learns what was declared: declare all that can "
+            "occur"
         )
 
 

@@ -162,6 +162,6 @@ def _unpaid(name: str, step: Any) -> str:
     }
     instead = ours.get(kind, "a step that learns nothing, or one with a guarantee")
     return (
-        f"step `{name}` ({kind}) learns from the data and makes no promise, so that the pipeline is not private; "
-        f"use {instead}"
+        f"step `{name}` ({kind}) learns from the data and makes no promise, so that the pipeline is not "
+        f"private; use {instead}"
     )

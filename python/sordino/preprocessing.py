@@ -93,7 +93,8 @@ class _Transformer(Estimator):
         """The transformed columns."""
         self._check_fitted()
         columns, names = self._columns(X, fitting=False)
-        check_features(self, _Named(names, columns.shape[1]), stated=names is not None)  # type: ignore[arg-type]
+        named: Any = _Named(names, columns.shape[1])
+        check_features(self, named, stated=names is not None)
         transformed: npt.NDArray[Any] = self._transformed(columns)
         return transformed
 
@@ -246,8 +247,8 @@ class StandardScaler(_Transformer):
         if self.epsilon is None:
             if self.mean is None or self.scale is None:
                 raise DeclarationError(
-                    "state mean= and scale=, which are public, or epsilon= and bounds=, to buy them: they are "
-                    "never read off the data for free"
+                    "state mean= and scale=, which are public, or epsilon= and bounds=, to buy them: they "
+                    "are never read off the data for free"
                 )
             self.mean_ = np.broadcast_to(np.asarray(self.mean, dtype=float), columns.shape[1]).copy()
             self.scale_ = np.broadcast_to(np.asarray(self.scale, dtype=float), columns.shape[1]).copy()
@@ -339,8 +340,8 @@ class OrdinalEncoder(_Transformer):
             found = [known.get(spelled(value), -1) for value in columns[:, column]]
             if -1 in found:
                 raise DeclarationError(
-                    f"column {column} has a value that is not among its declared categories; declare all that can "
-                    "occur"
+                    f"column {column} has a value that is not among its declared categories; declare all that "
+                    "can occur"
                 )
             places[:, column] = found
         return places

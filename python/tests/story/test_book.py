@@ -1,4 +1,4 @@
-"""The Python half of the book: every block of ours runs, notebooks too, and the reference is that of the docstrings."""
+"""The Python half of the book: blocks of ours and notebooks run, and the reference is that of the docstrings."""
 
 from __future__ import annotations
 
