@@ -5,7 +5,8 @@
 //! A fit works on a thread of its own, and the calling thread looks for signals every
 //! [`LOOK`]. After a signal the fit is asked to stop, and `KeyboardInterrupt` is raised once it
 //! has, or after [`PATIENCE`]: a method without steps, or one that still reads the data, is left
-//! alone and ends by itself. What was charged stays charged, and the exception says so.
+//! alone and ends by itself. A fit that was not charged yet is not charged any more; what was
+//! charged stays charged, and the exception says so.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,5 @@
-//! The first pass over a file or a table: its digest, the number of records, what does not fit, and the
-//! records that each unit keeps.
+//! The first pass over a file or a table: its digest, the number of records, what does not fit, and
+//! the records that each unit keeps.
 //!
 //! # Guarantee
 //! A survey never fails because of a record's values, only because of the file or the schema. The

@@ -190,6 +190,18 @@ impl Access {
         if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
     }
 
+    /// Checks that a model may stay in the memory of a program. Those of a locked data set are
+    /// written to the owner's folder.
+    pub(crate) fn check_unlocked(&self) -> Result<(), RunError> {
+        match (&self.known, self.lock()) {
+            (Some(known), Some(lock)) => {
+                let (name, folder) = (known.name.clone(), lock.folder().to_owned());
+                Err(RunError::LockedModel { name, folder })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Checks that a public test is allowed. A locked data set allows none, because its score would
     /// be free.
     pub fn check_public_test(&self) -> Result<(), RunError> {

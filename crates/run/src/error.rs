@@ -344,6 +344,9 @@ pub enum RunError {
     )]
     StoppedForGood { steps: u64, of: u64, what: &'static str, is_charged: bool },
 
+    #[error("stopped before anything was charged; no record was read for a model")]
+    StoppedInTime,
+
     #[error("there is nothing to resume: the run has no working folder; name the one that it was begun with")]
     NoFolder,
 
@@ -357,6 +360,13 @@ pub enum RunError {
         "the data set `{name}` is locked: its owner allows files alone, not tables in memory; give the file"
     )]
     LockedTable { name: Label },
+
+    #[error(
+        "the data set `{name}` is locked: its models do not stay in a program, they are written to `{}`; use \
+         `sordino train`",
+        folder.display()
+    )]
+    LockedModel { name: Label, folder: PathBuf },
 
     #[error(
         "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be \

@@ -57,8 +57,8 @@ impl Ownership {
         Ok((rules, unit))
     }
 
-    /// Links the identity of the values, under the owner's schema, to the data set of this name: the
-    /// same table in memory then spends from the budget of its file.
+    /// Links the identity of the values, under the owner's schema, to the data set of this name.
+    /// The same table in memory then spends from the budget of its file.
     pub fn link_values(&self, ledger: &Ledger, name: &Label, table: &Source) -> Result<Digest, RunError> {
         let schema = self.schema.as_ref().ok_or(RunError::Missing { setting: "--schema FILE" })?;
         link_values(ledger, name, table, schema)

@@ -9,6 +9,7 @@ mod advice;
 mod begun;
 mod bought;
 mod by;
+mod carry_out;
 mod declared;
 mod effective;
 mod estimate;
@@ -18,109 +19,47 @@ mod input;
 mod learner;
 mod linear;
 mod network;
+mod opened;
 mod pace;
 mod pages;
 mod plan;
 mod public_test;
 mod rehearsal;
+mod request;
 mod subject;
 mod synthetic;
+mod watch;
 
-use std::borrow::Cow;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::path::Path;
+use std::time::Duration;
 
-use serde::Serialize;
-use sordino_data::{Door, Encoding};
-use sordino_ledger::Time;
-use sordino_nn::Description;
-use sordino_optim::{Checkpoint, Progress};
-use sordino_privacy::{Bound, Guarantee, Neighbours, Paid, Quote};
+use sordino_privacy::{Guarantee, Neighbours, Quote};
 use sordino_report::Evaluation;
 
 pub use self::advice::{Advice, Candidate, Merit};
-use self::begun::Begun;
 use self::bought::Bought;
 pub use self::by::By;
+use self::carry_out::{Place, carry_out, check_report, room};
 pub use self::estimate::{Forecast, MemoryNeed, Scores};
-use self::facts::Outcome;
-use self::input::Input;
 pub use self::learner::Learner;
 pub use self::network::ImageShape;
+use self::opened::{Aim, Opened, asked, encoding_of, open_purse, opened_to_buy};
 pub use self::pace::Pace;
-use self::pages::Pages;
 pub use self::plan::RunPlan;
 pub use self::public_test::PublicTest;
+pub use self::request::{Fitted, Prospect, Request};
 pub use self::subject::Subject;
-use crate::access::{Access, DOOR_NOTE};
-use crate::discovery::{self, Columns};
+pub use self::watch::{Observer, Session, Step};
+use crate::access::Access;
 use crate::error::RunError;
 use crate::folder::{self, Folder};
-use crate::memory;
-use crate::model::{CARD, DECISION, Decision, Model, Package, REPORT, RUN};
-use crate::payer::{Given, Payer};
-use crate::purse::{Purse, purpose};
-use crate::receipt::Receipt;
-use crate::settings::{Relation, Settings, file};
+use crate::model::{Model, Package};
+use crate::payer::Given;
+use crate::purse::Purse;
+use crate::settings::Settings;
 
 /// Disk space for report, model card and manifest, in bytes.
 const PAGES_BYTES: u64 = 2 << 20;
-
-/// Watches a run. It gets public facts only: no record, no training loss, no gradient norm.
-pub trait Observer {
-    /// The run enters a new phase; for a log.
-    fn doing(&mut self, _what: &str) {}
-
-    /// Defaults that the user should know of. Called after the last check, before the charge.
-    fn decided(&mut self, _notes: &[String]) {}
-
-    /// The fit begins. If `can_stop` is false, it ignores requests to stop.
-    fn begins(&mut self, _can_stop: bool) {}
-
-    /// One more step is done.
-    fn step(&mut self, _step: &Step<'_>) {}
-}
-
-/// Watches nothing.
-impl Observer for () {}
-
-/// How far a run is.
-#[derive(Debug)]
-pub struct Step<'a> {
-    /// Steps done, ε so far and the iterate.
-    pub progress: Progress<'a>,
-    /// The word for a step.
-    pub name: &'static str,
-    /// The latest score on public records.
-    pub score: Option<f64>,
-    /// The word for scores.
-    pub score_name: &'static str,
-    /// δ of the run.
-    pub delta: sordino_privacy::Delta,
-    /// ε that the run was planned for.
-    pub epsilon: sordino_privacy::Epsilon,
-    /// What is left of the budget, if there is one.
-    pub left: Option<f64>,
-}
-
-impl Step<'_> {
-    /// ε of the steps so far. Accounting for sampled batches takes a
-    /// moment: do not call it at every step.
-    pub fn epsilon_so_far(&self) -> Result<Bound, RunError> {
-        Ok(self.progress.epsilon(self.delta)?)
-    }
-}
-
-/// The surroundings of a run.
-pub struct Session<'a> {
-    /// Resume a run that was stopped or killed.
-    pub resume: bool,
-    /// Once set, the run stops before its next step. Methods without steps ignore it.
-    pub stop: &'a AtomicBool,
-    /// Who watches.
-    pub observer: &'a mut dyn Observer,
-}
 
 /// A run with its plan, which the budget would grant.
 #[derive(Debug)]
@@ -188,98 +127,6 @@ impl Trained {
     }
 }
 
-/// A run that a program asks for.
-#[derive(Debug)]
-pub struct Request<'a> {
-    /// What is asked for. Settings that name files are used where [`given`](Self::given) has
-    /// nothing.
-    pub settings: &'a Settings,
-    /// What is in memory, and who pays.
-    pub given: Given,
-    /// The network, in the place of `--model`.
-    pub network: Option<Description>,
-    /// A working folder, so that the run can be stopped and resumed: `FOLDER.part`, which is
-    /// removed when the run is done.
-    pub folder: Option<PathBuf>,
-}
-
-impl<'a> Request<'a> {
-    /// A request for what the settings name.
-    pub fn new(settings: &'a Settings) -> Self {
-        Self { settings, given: Given::default(), network: None, folder: None }
-    }
-
-    /// The settings, with a name for a network that is described.
-    fn settings(&self) -> Result<Cow<'a, Settings>, RunError> {
-        if self.network.is_none() {
-            return Ok(Cow::Borrowed(self.settings));
-        }
-        if self.settings.learner.model.is_some() {
-            return Err(RunError::TwoSettings { first: "--model", second: "a described network" });
-        }
-        let mut settings = self.settings.clone();
-        settings.learner.model = Some("described".to_owned());
-        Ok(Cow::Owned(settings))
-    }
-}
-
-/// A model that was released and booked, without the data that it was learned from.
-#[derive(Debug)]
-pub struct Fitted {
-    /// The model.
-    pub model: Model,
-    /// Its guarantee.
-    pub guarantee: Guarantee,
-    /// The threshold that turns a probability into a class, if one was declared.
-    pub decision: Option<Decision>,
-    /// The model's scores on public records.
-    pub public: Option<Evaluation>,
-    /// Every setting of the run, defaults included.
-    pub settings: Settings,
-    /// The number of steps, for methods that have steps.
-    pub steps: Option<u64>,
-    /// What the fit has taken of what was left, if there is a budget.
-    pub took: Option<Quote>,
-    /// Defaults that the user should know of.
-    pub notes: Vec<String>,
-    /// The findings that weaken the claim.
-    pub findings: Vec<String>,
-    /// The facts of the run, as JSON on one line.
-    pub json: String,
-    /// The report (HTML) and the model card (Markdown); `None` if they could not be drawn.
-    pub pages: Option<(String, String)>,
-    package: Package,
-}
-
-impl Fitted {
-    /// Writes the model's directory, which [`Stored`](crate::model::Stored) reads. It must not
-    /// exist.
-    pub fn save(&self, out: &Path) -> Result<(), RunError> {
-        let files = self.files();
-        folder::save_files(files.iter().map(|(name, content)| (*name, content.as_slice())), out)
-    }
-
-    /// The files of the model's directory, by name, its manifest included.
-    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        self.package.files()
-    }
-}
-
-/// A plan of a run whose data nobody has: the schema and n are enough.
-#[derive(Debug)]
-pub struct Prospect {
-    /// The data, the target and the price.
-    pub subject: Subject,
-    /// The learner.
-    pub learner: Learner,
-    /// Every setting, defaults included.
-    pub settings: Settings,
-    /// What it would take of what is left, if a budget pays.
-    pub quote: Option<Quote>,
-    /// Defaults that the user should know of.
-    pub notes: Vec<String>,
-}
-
 /// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing.
 /// Fails as the run would if the budget refuses.
 pub fn plan(settings: &Settings) -> Result<PlannedTraining, RunError> {
@@ -287,7 +134,7 @@ pub fn plan(settings: &Settings) -> Result<PlannedTraining, RunError> {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
     }
     Bought::check_settings(settings)?;
-    let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, false)?;
+    let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, Aim::Plan)?;
     let plan = RunPlan::draw(settings, input, subject, Some(plan::out_of(settings)?), notes)?;
     let quote = purse.quote(&plan.learner.claim(), &plan.unit())?;
     let estimate = Forecast::of(&plan)?;
@@ -332,7 +179,7 @@ pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> 
             (Subject::of_schema(settings, None, &purse, &mut notes)?, purse)
         }
         _ => {
-            let opened = Opened::new(Request::new(settings), settings, false)?;
+            let opened = Opened::new(Request::new(settings), settings, Aim::Plan)?;
             notes = opened.notes;
             (opened.subject, opened.purse)
         }
@@ -347,7 +194,8 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
     Bought::check_settings(settings)?;
     let out = plan::out_of(settings)?;
     let Some(fraction) = settings.estimate_schema_with else {
-        let Opened { input, subject, purse, notes } = Opened::new(Request::new(settings), settings, true)?;
+        let opened = Opened::new(Request::new(settings), settings, Aim::Directory)?;
+        let Opened { input, subject, purse, notes } = opened;
         let spent_before = purse.spent()?;
         let plan = RunPlan::draw(settings, input, subject, Some(out.clone()), notes)?;
         check_report(&plan)?;
@@ -385,7 +233,7 @@ pub fn fit(request: Request<'_>, mut session: Session<'_>) -> Result<Fitted, Run
         return Err(RunError::Unused { setting: "--estimate-schema-with".to_owned(), by });
     }
     let folder = request.folder.clone();
-    let Opened { input, subject, purse, notes } = Opened::new(request, &settings, true)?;
+    let Opened { input, subject, purse, notes } = Opened::new(request, &settings, Aim::Memory)?;
     let spent_before = purse.spent()?;
     let plan = RunPlan::draw(&settings, input, subject, None, notes)?;
     check_report(&plan)?;
@@ -395,250 +243,4 @@ pub fn fit(request: Request<'_>, mut session: Session<'_>) -> Result<Fitted, Run
     };
     let trained = carry_out(plan, purse, (place, None), spent_before, &mut session)?;
     Ok(trained.without_data())
-}
-
-/// Where a run works and what it leaves there.
-enum Place {
-    /// The model's directory.
-    Directory(Folder),
-    /// Nothing: the folder is for checkpoints.
-    Working(Folder),
-    /// There is no folder.
-    Memory,
-}
-
-impl Place {
-    fn folder(&self) -> Option<&Folder> {
-        match self {
-            Self::Directory(folder) | Self::Working(folder) => Some(folder),
-            Self::Memory => None,
-        }
-    }
-
-    fn keep_record(&self, path: fn(&Folder) -> PathBuf, record: &impl Serialize) -> Result<(), RunError> {
-        self.folder().map_or(Ok(()), |folder| folder.keep_record(&path(folder), record))
-    }
-}
-
-/// Data that was opened under its owner's rules, and what pays for it.
-struct Opened {
-    input: Input,
-    subject: Subject,
-    purse: Purse,
-    notes: Vec<String>,
-}
-
-impl Opened {
-    /// Reads the schema and the header. Surveys the data if this is a run, a ledger needs
-    /// its content, or nobody states n.
-    fn new(request: Request<'_>, settings: &Settings, is_run: bool) -> Result<Self, RunError> {
-        let Request { given: Given { table, schema, payer }, network, folder, .. } = request;
-        let data = match &table {
-            Some(table) => table.path().to_owned(),
-            None => input::data_of(settings)?,
-        };
-        let mut access = access(settings, &payer, &data, table.is_some())?;
-        let schema = match schema {
-            Some(schema) => schema,
-            None => subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?,
-        };
-        // A checkpoint belongs to one table, and so does the budget of a data set.
-        let is_identified = folder.is_some() || access.needs_identity();
-        let table = table.map(|table| if is_identified { table.identified(&schema) } else { table });
-        let mut input = Input::open(settings, table, schema, &access)?;
-        let (encoding, mut notes) = (encoding_of(settings, &input)?, Vec::new());
-        if is_run || access.is_metered() || settings.rows.is_none() {
-            input.survey(&encoding)?;
-        }
-        let purse = open_purse(settings, &mut access, input.content())?;
-        let subject = Subject::of_input(settings, &input, encoding, &purse, &mut notes)?;
-        if input.door == Door::Permissive && !settings.permissive {
-            notes.push(DOOR_NOTE.to_owned());
-        }
-        Ok(Self { input, subject: subject.with_network(network), purse, notes })
-    }
-}
-
-/// The file and what pays for it, before there is a schema.
-fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError> {
-    let mut access = access(settings, &Payer::Settings, &input::data_of(settings)?, false)?;
-    access.check_purchase()?;
-    subject::target_and_epsilon(settings)?;
-    let known = discovery::known(settings.schema.as_deref(), access.csv())?;
-    let input = Input::open(settings, None, known, &access)?;
-    access.check_columns(Columns::of(settings).names())?;
-    let content = input.source.content()?;
-    let purse = open_purse(settings, &mut access, Some(content))?;
-    // Checked before a schema is bought for a model that cannot be trained.
-    subject::public_size(&purse)?;
-    Ok((access, input, purse))
-}
-
-/// Checks every rule of the owner that can be checked before the file is opened.
-fn access(settings: &Settings, payer: &Payer, data: &Path, is_table: bool) -> Result<Access, RunError> {
-    let access = Access::by(payer, data, &settings.payment, is_table)?;
-    if !is_table {
-        access.check_place(&plan::out_of(settings)?)?;
-    }
-    settings.report.as_deref().map_or(Ok(()), |report| access.check_place(report))?;
-    settings.public_test.as_deref().map_or(Ok(()), |_| access.check_public_test())?;
-    Ok(access)
-}
-
-fn open_purse(
-    settings: &Settings,
-    access: &mut Access,
-    content: Option<[u8; 32]>,
-) -> Result<Purse, RunError> {
-    let what = purpose("train", settings.target.as_deref());
-    access.open(content, asked(settings), Neighbours::ZeroOut, what)
-}
-
-fn asked(settings: &Settings) -> Option<Neighbours> {
-    settings.neighbours.map(Relation::neighbours)
-}
-
-fn encoding_of(settings: &Settings, input: &Input) -> Result<Encoding, RunError> {
-    let (target, _) = subject::target_and_epsilon(settings)?;
-    subject::encoding(&input.schema, &input.source.names(), target, settings)
-}
-
-/// Checks that the report can be written.
-fn check_report(plan: &RunPlan) -> Result<(), RunError> {
-    plan.settings.report.as_deref().map_or(Ok(()), folder::check_writable)
-}
-
-fn carry_out(
-    plan: RunPlan,
-    mut purse: Purse,
-    (place, bought): (Place, Option<Bought>),
-    spent_before: Option<f64>,
-    session: &mut Session<'_>,
-) -> Result<Trained, RunError> {
-    let size = format!("planned: {} records, {} coordinates", plan.subject.n, plan.subject.encoding.width());
-    session.observer.doing(&size);
-    let began = now();
-    // Everything that can fail without depending on a record comes before the charge.
-    let configuration = file::text(&plan.settings)?;
-    let public = PublicTest::open(&plan, &purse)?;
-    let (from, receipt) = earlier(&mut purse, place.folder(), session.resume)?;
-    let begun = Begun::of(&plan)?;
-    // An earlier version of this program kept no settings.
-    if let Some(folder) = place.folder().filter(|folder| from.is_some() && folder.settings().exists()) {
-        folder.kept::<Begun>(&folder.settings())?.check(&begun)?;
-    }
-    let claim = match &from {
-        Some((checkpoint, _)) => plan.learner.replay_claim(checkpoint)?,
-        None => plan.learner.claim(),
-    };
-    let took = purse.quote(&claim, &plan.unit())?;
-    memory::check(plan.bytes())?;
-    plan.input.check(&purse, plan.subject.n.get())?;
-    session.observer.decided(&plan.notes);
-    place.keep_record(Folder::settings, &begun)?;
-    session.observer.doing("charging");
-    let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
-    if let Some((checkpoint, _)) = &from {
-        // The earlier charge has ended now, so a process that still worked under it can record no
-        // further step.
-        receipt.check_still(checkpoint, &purse)?;
-    }
-    let receipt = receipt.with(permit.reservation(), &purse)?;
-    place.keep_record(Folder::receipt, &receipt)?;
-    receipt.book_earlier(&mut purse)?;
-    session.observer.doing("reading the data");
-    let data = plan.input.read(&plan.subject.encoding)?;
-    session.observer.doing("training");
-    let watching = (public.as_ref(), &purse);
-    let (release, curve) = fit::fit(&plan, &data, permit, place.folder(), from, watching, session)?;
-    let release = match bought {
-        Some(bought) => bought.together(release)?,
-        None => release,
-    };
-    let (model, guarantee) = release.into_parts();
-    let public = public.map(|public| public.evaluation(&model)).transpose()?;
-    let public = public.map(|scores| facts::with_curve(scores, &plan, &curve));
-    let charges = receipt.charges().collect();
-    let outcome = Outcome {
-        model: &model,
-        guarantee: &guarantee,
-        public: public.as_ref(),
-        spent_before,
-        charges,
-        began,
-    };
-    let pages = Pages::of(&facts::run(&plan, &purse, &outcome)?)?;
-    let package = Package::new(&model, &guarantee, &configuration)?.with(RUN, pages.json.as_bytes());
-    let package = match &plan.decision {
-        Some(decision) => package.with(DECISION, pages::line(decision)?),
-        None => package,
-    };
-    let package = match &pages.for_people {
-        Some((html, card)) => package.with(REPORT, html.as_bytes()).with(CARD, card.as_bytes()),
-        None => package,
-    };
-    write(&plan, place, &mut purse, &receipt, (&package, &pages))?;
-    session.observer.doing("written and booked");
-    let Pages { json, findings, for_people } = pages;
-    Ok(Trained { plan, purse, took, model, guarantee, public, json, findings, pages: for_people, package })
-}
-
-/// The checkpoint of an earlier run with evidence of its charges, and its
-/// receipt; for a new run, an empty receipt.
-fn earlier(
-    purse: &mut Purse,
-    folder: Option<&Folder>,
-    resume: bool,
-) -> Result<(Option<(Checkpoint, Paid)>, Receipt), RunError> {
-    // The data was surveyed when it was opened, so its content is known.
-    let content = purse.content().ok_or(RunError::Missing { setting: "DATA" })?;
-    let Some(folder) = folder else {
-        return if resume { Err(RunError::NoFolder) } else { Ok((None, Receipt::new(content))) };
-    };
-    let Some(checkpoint) = folder.earlier(resume)? else { return Ok((None, Receipt::new(content))) };
-    let receipt: Receipt = folder.kept(&folder.receipt())?;
-    receipt.check_open(content, purse)?;
-    let checkpoint = receipt.known(checkpoint, purse)?;
-    let charges: Vec<u64> = receipt.charges().collect();
-    let paid = purse.paid(&charges, checkpoint.statement())?;
-    Ok((Some((checkpoint, paid)), receipt))
-}
-
-/// Writes the model's directory, if it has one, and books the charges with its hash.
-fn write(
-    plan: &RunPlan,
-    place: Place,
-    purse: &mut Purse,
-    receipt: &Receipt,
-    (package, pages): (&Package, &Pages),
-) -> Result<(), RunError> {
-    let digest = package.digest();
-    match place {
-        Place::Directory(folder) => {
-            folder.finish(package, plan.learner.steps())?;
-            receipt.book_last(purse, digest)?;
-        }
-        Place::Working(folder) => {
-            receipt.book_last(purse, digest)?;
-            folder.remove();
-        }
-        Place::Memory => receipt.book_last(purse, digest)?,
-    }
-    match (&plan.settings.report, &pages.for_people) {
-        (Some(path), Some((html, _))) => std::fs::write(path, html)
-            .map_err(|source| RunError::WriteFile { name: path.display().to_string(), source }),
-        (Some(_) | None, _) => Ok(()),
-    }
-}
-
-/// The current time; 1970 if the clock is set before that.
-fn now() -> Time {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
-}
-
-/// Upper estimate of the bytes of the model's directory.
-fn room(plan: &RunPlan) -> u64 {
-    let weights = 8 * plan.learner.weights();
-    (weights + 2 * plan.subject.encoding.to_json().len()) as u64 + PAGES_BYTES
 }

@@ -227,6 +227,12 @@ fn another_table_a_seed_and_a_lock_are_refused() {
     let named = LedgerAccount::named(&locked.path("l"), &label("t.csv"), &label("owner")).unwrap();
     let refused = fitted(&settings(&locked), table(), Payer::Account(named)).unwrap_err();
     assert!(matches!(refused, RunError::LockedTable { .. }), "{refused}");
+    // Nor does a model of the file stay in a program: its owner has fixed where models go.
+    let file = Settings { out: Some(locked.path("results").join("m")), ..locked.settings() };
+    let session = Session { resume: false, stop: &AtomicBool::new(false), observer: &mut () };
+    let refused = fit(Request::new(&file), session).unwrap_err();
+    assert!(matches!(refused, RunError::LockedModel { .. }), "{refused}");
+    assert_eq!(locked.spent(), 0.0);
 }
 
 /// The settings can name the ledger too; then the table must be the one with the budget.
@@ -326,6 +332,19 @@ fn a_run_without_a_folder_says_that_its_charge_stays() {
     );
     assert!(spent(&budget) > 0.0);
     assert!(matches!(stopped(&settings, table(), payer, None, true, 5), Err(RunError::NoFolder)));
+}
+
+/// Somebody who stops a run while it is still planned has paid nothing.
+#[test]
+fn a_run_that_is_stopped_early_is_not_charged() {
+    let scene = Scene::new("memory-early");
+    let (settings, budget) = (settings(&scene), budget(5.0));
+    let payer = Payer::Budget(budget.clone());
+    let given = Given { table: Some(table()), schema: Some(schema()), payer };
+    let request = Request { given, ..Request::new(&settings) };
+    let session = Session { resume: false, stop: &AtomicBool::new(true), observer: &mut () };
+    assert!(matches!(fit(request, session), Err(RunError::StoppedInTime)));
+    assert_eq!(spent(&budget), 0.0);
 }
 
 #[test]

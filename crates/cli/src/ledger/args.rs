@@ -209,8 +209,8 @@ pub(crate) struct LinkArgs {
     #[command(flatten)]
     pub(crate) data: Data,
 
-    /// Link the table by its values under this schema too, so that the same table in the memory of a
-    /// program spends from this budget
+    /// Link the table by its values under this schema too, so that the same table in a program's
+    /// memory spends from this budget
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
 }

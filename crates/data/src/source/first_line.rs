@@ -10,8 +10,9 @@ use std::path::Path;
 use sordino_spelling::quoted;
 
 use super::kept::KeptFile;
+use super::layout::{file_name, foreign, is_text, promised};
 use super::names::not_a_name;
-use super::{csv, file_name, is_text, packed};
+use super::{csv, packed};
 use crate::error::DataError;
 use crate::schema::CsvOptions;
 
@@ -170,12 +171,12 @@ impl CsvAsked {
 /// Whether the name or the first bytes belong to a format other than CSV.
 fn is_other(name: &str, magic: &[u8]) -> bool {
     name.ends_with(".bin")
-        || super::promised(name).is_some()
+        || promised(name).is_some()
         || magic.starts_with(super::npy::MAGIC)
         || super::idx::is_magic(magic)
         || magic.starts_with(b"PAR1")
         || magic.starts_with(b"ARROW1")
-        || super::foreign(magic).is_some()
+        || foreign(magic).is_some()
 }
 
 /// The delimiter that splits the header line into the most fields.
