@@ -10,8 +10,8 @@ os.environ.setdefault("MATURIN_NO_INSTALL_RUST", "1")
 # Not in `pyproject.toml`: the stub is written from symbols of the library.
 os.environ.setdefault("MATURIN_PEP517_ARGS", "--strip")
 
-from maturin import *  # noqa: E402, F403
-import maturin  # noqa: E402
+import maturin
+from maturin import *
 
 WITHOUT_RUST = """
 Sordino is built from source here, and Rust was not found: there is no `cargo` on the PATH.

@@ -8,7 +8,7 @@ from typing import Any, Literal, NoReturn
 
 from . import _sordino
 from ._check import Real, number, relation, unit_json
-from .accounting import Event, _event
+from ._events import Event, event_json
 from .exceptions import DeclarationError
 
 __all__ = ["Budget", "Payer", "native_payer"]
@@ -60,7 +60,7 @@ class Payer:
 
     def quote(self, event: Event) -> float:
         """What an event would take of what is left. Charges nothing; refuses as a charge would."""
-        return self._native.quote(_event(event))
+        return self._native.quote(event_json(event))
 
     def __copy__(self) -> Payer:
         return self
@@ -112,12 +112,14 @@ class Budget(Payer):
         filter: Filter = "renyi",
         set_aside: Real = 0.0,
     ) -> None:
-        self._native = _sordino.NativePayer.budget(*terms(epsilon, delta, neighbours, unit, planned, filter, set_aside))
+        self._native = _sordino.NativePayer.budget(
+            *terms(epsilon, delta, neighbours, unit, planned, filter, set_aside)
+        )
         self._terms = json.loads(self._native.terms())
 
     def charge(self, event: Event) -> None:
         """Pay for a release that is made elsewhere. Refused if it does not fit."""
-        self._native.charge(_event(event), "elsewhere")
+        self._native.charge(event_json(event), "elsewhere")
 
     def history(self) -> list[tuple[Event, int]]:
         """Every event that was charged, and how often."""
@@ -165,7 +167,6 @@ def native_payer(budget: object) -> _sordino.NativePayer | None:
         return None
     if not isinstance(budget, Payer):
         raise DeclarationError(
-            "budget must be a sordino.Budget, or an account of a sordino.Ledger, got "
-            f"{type(budget).__name__}"
+            f"budget must be a sordino.Budget, or an account of a sordino.Ledger, got {type(budget).__name__}"
         )
     return budget._native

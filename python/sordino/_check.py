@@ -39,9 +39,7 @@ def whole(name: str, value: object) -> int:
         if isinstance(value, float) and value.is_integer():
             got = int(value)
         else:
-            raise DeclarationError(
-                f"{name} must be a whole number, got {_shown(value)}"
-            ) from None
+            raise DeclarationError(f"{name} must be a whole number, got {_shown(value)}") from None
     if not 0 <= got < 2**63:
         raise DeclarationError(f"{name} must be a whole number from 0 to 2^63 - 1, got {got}")
     return got

@@ -26,9 +26,7 @@ _CONFIG: ContextVar[Config] = ContextVar("sordino_config", default=Config())
 
 
 @contextmanager
-def config_context(
-    *, threads: Whole | None = None, progress: Progress | None = None
-) -> Iterator[None]:
+def config_context(*, threads: Whole | None = None, progress: Progress | None = None) -> Iterator[None]:
     """Set threads and progress for what runs inside. What is left out stays as it was.
 
     Parameters

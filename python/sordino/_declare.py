@@ -43,7 +43,9 @@ def limits(bounds: object, features: Sequence[str]) -> dict[str, tuple[float, fl
     try:
         lower, upper = _two(bounds)
     except (TypeError, ValueError):
-        raise BoundsError(f"bounds must be (lower, upper) or a mapping, got {type(bounds).__name__}") from None
+        raise BoundsError(
+            f"bounds must be (lower, upper) or a mapping, got {type(bounds).__name__}"
+        ) from None
     lowers, uppers = _spread(lower, len(features)), _spread(upper, len(features))
     return {name: _pair(pair, name) for name, *pair in zip(features, lowers, uppers, strict=True)}
 
@@ -139,7 +141,11 @@ def identity_schema(
         target = {"kind": "number", "bounds": list(WIDEST)}
     stated = bounds
     if schema is None and bounds is None:
-        stated = {name: WIDEST for name, kind in inputs.table.columns if kind == "number" and name in inputs.features}
+        stated = {
+            name: WIDEST
+            for name, kind in inputs.table.columns
+            if kind == "number" and name in inputs.features
+        }
     return inputs.table, declared_schema(inputs, schema=schema, bounds=stated, target=target)
 
 
@@ -168,5 +174,7 @@ def _pair(pair: Any, name: str) -> tuple[float, float]:
     except DeclarationError as error:
         raise BoundsError(f"bounds of `{name}`: {error}") from None
     if not lower < upper:
-        raise BoundsError(f"bounds of `{name}` must have the lower one below the upper, got {lower:g} and {upper:g}")
+        raise BoundsError(
+            f"bounds of `{name}` must have the lower one below the upper, got {lower:g} and {upper:g}"
+        )
     return lower, upper

@@ -11,8 +11,8 @@ from . import _sordino
 from .exceptions import DeclarationError
 
 if TYPE_CHECKING:
+    from ._events import Event
     from ._guarantee import Statement
-    from .accounting import Event
 
 __all__ = ["Explanation", "explain"]
 
@@ -85,8 +85,8 @@ def explain(
     >>> print(meaning.words[0])
     The promise hides whether one person's data were used at all.
     """
+    from ._events import Event
     from ._guarantee import Statement
-    from .accounting import Event
 
     if isinstance(promise, Statement):
         if epsilon is not None or delta is not None or neighbours is not None:

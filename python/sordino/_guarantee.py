@@ -10,8 +10,8 @@ from . import _sordino
 from .exceptions import DeclarationError
 
 if TYPE_CHECKING:
+    from ._events import Event
     from ._explain import Explanation
-    from .accounting import Event
 
 __all__ = ["Guarantee", "Interval", "Statement"]
 
@@ -107,7 +107,7 @@ class Statement:
     @property
     def event(self) -> Event:
         """What was done, in the accountant's terms."""
-        from .accounting import Event
+        from ._events import Event
 
         return Event.from_json(json.dumps(self._fields["event"]))
 

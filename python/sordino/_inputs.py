@@ -14,7 +14,6 @@ from ._sordino import Table
 from .exceptions import DeclarationError
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 #: The columns for the target and for the unit, unless they are named.
@@ -146,9 +145,7 @@ def _series(inputs: Inputs, name: str, series: Any) -> None:
             name, _native(series.cat.codes.to_numpy()), [spelled(value) or "" for value in categories]
         )
         inputs.categories[name] = categories
-    elif (
-        getattr(kind, "na_value", None) is not None and hasattr(kind, "numpy_dtype") and kind.kind in "iuf"
-    ):
+    elif getattr(kind, "na_value", None) is not None and hasattr(kind, "numpy_dtype") and kind.kind in "iuf":
         # Nullable numbers keep what is missing in a mask of their own.
         inputs.table.array([name], _native(series.to_numpy(dtype="float64", na_value=float("nan"))))
     else:

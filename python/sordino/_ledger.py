@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _sordino
 from ._budget import Filter, Payer, terms
 from ._check import Real, number
-from .accounting import Event, _event
+from ._events import Event, event_json
 from .exceptions import DeclarationError
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class Account(Payer):
 
     def charge(self, event: Event, *, what: str = "elsewhere") -> None:
         """Pay for a release that is made elsewhere. Refused if it does not fit."""
-        self._native.charge(_event(event), what)
+        self._native.charge(event_json(event), what)
 
     def _places(self) -> tuple[str, str, str]:
         places = self._native.places()

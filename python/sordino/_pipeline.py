@@ -95,7 +95,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     import numpy as np
 
     from . import linear_model, neural_network
-    from ._estimator import Learner
+    from ._learner import Learner
 
     model = _sordino.FittedModel.load(os.fspath(path))
     classes, coefficients = model.classes, model.coefficients()
@@ -162,6 +162,6 @@ def _unpaid(name: str, step: Any) -> str:
     }
     instead = ours.get(kind, "a step that learns nothing, or one with a guarantee")
     return (
-        f"step `{name}` ({kind}) learns from the data and makes no promise, so that the pipeline is not private; "
-        f"use {instead}"
+        f"step `{name}` ({kind}) learns from the data and makes no promise, so that the pipeline is not "
+        f"private; use {instead}"
     )

@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
+from ._events import Event
 from ._guarantee import Interval
-from .accounting import Event
 
 __all__ = ["Plan"]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Optional
+from typing import Any
 
 from ._config import Progress
 
 __all__ = ["shown"]
 
-Told = Callable[[int, int, Optional[float]], None]
+Told = Callable[[int, int, float | None], None]
 
 
 @contextmanager

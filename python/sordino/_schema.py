@@ -58,7 +58,9 @@ class Schema:
                 with open(source, encoding="utf-8") as file:
                     text = file.read()
             except OSError as error:
-                raise DeclarationError(f"cannot read the schema {os.fspath(source)!r}: {error.strerror}") from None
+                raise DeclarationError(
+                    f"cannot read the schema {os.fspath(source)!r}: {error.strerror}"
+                ) from None
             self._toml, self._digest = _sordino.schema(text)
         else:
             raise DeclarationError(

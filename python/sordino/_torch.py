@@ -12,9 +12,10 @@ if TYPE_CHECKING:
 
 __all__ = ["layers_of"]
 
+MIXES = "it mixes the records of a batch, so that no record has a gradient of its own"
 INSTEAD = {
-    "BatchNorm1d": "it mixes the records of a batch, so that no record has a gradient of its own; use LayerNorm",
-    "BatchNorm2d": "it mixes the records of a batch, so that no record has a gradient of its own; use GroupNorm",
+    "BatchNorm1d": f"{MIXES}; use LayerNorm",
+    "BatchNorm2d": f"{MIXES}; use GroupNorm",
     "LSTM": "recurrent layers are not there",
     "GRU": "recurrent layers are not there",
 }

@@ -117,8 +117,8 @@ def check_features(estimator: Estimator, inputs: Inputs, *, stated: bool) -> Non
         )
     if len(inputs.features) != estimator.n_features_in_:
         raise DeclarationError(
-            f"X has {len(inputs.features)} features, but {name} is expecting {estimator.n_features_in_} features "
-            "as input."
+            f"X has {len(inputs.features)} features, but {name} is expecting {estimator.n_features_in_} "
+            "features as input."
         )
 
 
@@ -160,6 +160,6 @@ def _check_finite(array: Any, name: str) -> None:
 
 def _refuse_missing(name: str) -> None:
     raise DeclarationError(
-        f"Input X contains NaN or infinity, and {name} does not accept missing values. Fill them in by a public "
-        "rule first, or declare `missing` in a schema and pass a file. Nothing was charged"
+        f"Input X contains NaN or infinity, and {name} does not accept missing values. Fill them in by "
+        "a public rule first, or declare `missing` in a schema and pass a file. Nothing was charged"
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ._budget import Payer
 from ._check import Real, Whole
 from ._declare import BoundsLike
-from ._estimator import Classifier, Learner, Regressor
+from ._learner import Classifier, Learner, Regressor
 from .exceptions import ClassesError
 
 if TYPE_CHECKING:

@@ -542,7 +542,7 @@ def _sum(
         said = terms[1] or ("add_remove" if budget is None else budget.neighbours)
         if said.startswith("add_remove"):
             raise DeclarationError(
-                'the number of rows is private under add_remove: state max_records=, a public bound, or '
+                "the number of rows is private under add_remove: state max_records=, a public bound, or "
                 'neighbours="zero_out"'
             )
         max_records = max(len(table), 1)

@@ -8,15 +8,15 @@ Sequential(linear(outputs=32), relu(), linear())
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Union
 
 from ._budget import Payer
 from ._check import Real, Whole, whole
 from ._declare import BoundsLike
-from ._estimator import Classifier as _Classifier
-from ._estimator import Learner
-from ._estimator import Regressor as _Regressor
+from ._learner import Classifier as _Classifier
+from ._learner import Learner
+from ._learner import Regressor as _Regressor
 from ._schema import _toml
 from .exceptions import DeclarationError
 

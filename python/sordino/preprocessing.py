@@ -26,10 +26,8 @@ from ._validate import check_features, check_numbers
 from .exceptions import BoundsError, DeclarationError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
-    from ._inputs import Inputs
 
 __all__ = [
     "KBinsDiscretizer",
@@ -95,7 +93,8 @@ class _Transformer(Estimator):
         """The transformed columns."""
         self._check_fitted()
         columns, names = self._columns(X, fitting=False)
-        check_features(self, _Named(names, columns.shape[1]), stated=names is not None)  # type: ignore[arg-type]
+        named: Any = _Named(names, columns.shape[1])
+        check_features(self, named, stated=names is not None)
         transformed: npt.NDArray[Any] = self._transformed(columns)
         return transformed
 
@@ -126,12 +125,16 @@ class _Transformer(Estimator):
         if self._is_text:
             array = np.asarray(X, dtype=object)
             if array.ndim != 2:
-                raise DeclarationError(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.")
+                raise DeclarationError(
+                    f"Expected 2D array, got {array.ndim}D array instead. Reshape your data."
+                )
             return array, names
         if self._allows_missing:
             array = np.asarray(X, dtype=np.float64)
             if array.ndim != 2:
-                raise DeclarationError(f"Expected 2D array, got {array.ndim}D array instead. Reshape your data.")
+                raise DeclarationError(
+                    f"Expected 2D array, got {array.ndim}D array instead. Reshape your data."
+                )
             return array, names
         array = np.asarray(check_numbers(X, type(self).__name__))
         kept = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
@@ -244,8 +247,8 @@ class StandardScaler(_Transformer):
         if self.epsilon is None:
             if self.mean is None or self.scale is None:
                 raise DeclarationError(
-                    "state mean= and scale=, which are public, or epsilon= and bounds=, to buy them: they are "
-                    "never read off the data for free"
+                    "state mean= and scale=, which are public, or epsilon= and bounds=, to buy them: they "
+                    "are never read off the data for free"
                 )
             self.mean_ = np.broadcast_to(np.asarray(self.mean, dtype=float), columns.shape[1]).copy()
             self.scale_ = np.broadcast_to(np.asarray(self.scale, dtype=float), columns.shape[1]).copy()
@@ -337,8 +340,8 @@ class OrdinalEncoder(_Transformer):
             found = [known.get(spelled(value), -1) for value in columns[:, column]]
             if -1 in found:
                 raise DeclarationError(
-                    f"column {column} has a value that is not among its declared categories; declare all that can "
-                    "occur"
+                    f"column {column} has a value that is not among its declared categories; declare all that "
+                    "can occur"
                 )
             places[:, column] = found
         return places
@@ -377,7 +380,11 @@ class OneHotEncoder(OrdinalEncoder):
         self.categories = categories
 
     def _names_out(self, names: list[str]) -> list[str]:
-        return [f"{name}_{value}" for name, values in zip(names, self.categories_, strict=True) for value in values]
+        return [
+            f"{name}_{value}"
+            for name, values in zip(names, self.categories_, strict=True)
+            for value in values
+        ]
 
     def _transformed(self, columns: Any) -> Any:
         import numpy as np
@@ -460,7 +467,9 @@ class SimpleImputer(_Transformer):
         import numpy as np
 
         if self.fill_value is None:
-            raise DeclarationError("fill_value is missing: state public values; those of the data are not free")
+            raise DeclarationError(
+                "fill_value is missing: state public values; those of the data are not free"
+            )
         self.statistics_ = np.broadcast_to(np.asarray(self.fill_value, dtype=float), columns.shape[1]).copy()
 
     def _transformed(self, columns: Any) -> Any:

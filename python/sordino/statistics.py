@@ -51,9 +51,7 @@ class _Answer:
 
     def error(self, confidence: float) -> float:
         if confidence != CONFIDENCE:
-            raise DeclarationError(
-                f"the error of a statistic is stated at {CONFIDENCE}, got {confidence:g}"
-            )
+            raise DeclarationError(f"the error of a statistic is stated at {CONFIDENCE}, got {confidence:g}")
         return self._error
 
 
@@ -107,7 +105,7 @@ def count(
     )
 
 
-def sum(  # noqa: A001 - the statistic's name
+def sum(
     x: Data,
     *,
     bounds: tuple[Real, Real] | None = None,

@@ -23,8 +23,8 @@ from sordino.neural_network import Classifier, Regressor
 from sordino.preprocessing import KBinsDiscretizer, MinMaxScaler, StandardScaler
 
 pytest.importorskip("sklearn")
-from sklearn.base import clone  # noqa: E402
-from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks  # noqa: E402
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 CLASSIFIER_EPSILON = 4.0
 REGRESSOR_EPSILON = 4.0
@@ -100,7 +100,9 @@ def test_score_checks_pass_with_bounds_of_four_deviations(estimator: Any, check:
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", [CLASSIFIERS[0], REGRESSORS[0], TRANSFORMERS[1]], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(
+    "estimator", [CLASSIFIERS[0], REGRESSORS[0], TRANSFORMERS[1]], ids=lambda e: type(e).__name__
+)
 def test_unseeded_only_equal_fits_fail(estimator: Any) -> None:
     results = check_estimator(clone(estimator), on_fail=None, on_skip=None)
     failed = {result["check_name"] for result in results if result["status"] == "failed"}

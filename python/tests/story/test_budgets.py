@@ -14,11 +14,11 @@ import sordino
 from sordino.linear_model import LogisticRegression
 
 sklearn = pytest.importorskip("sklearn")
-from sklearn.base import clone  # noqa: E402
-from sklearn.exceptions import FitFailedWarning  # noqa: E402
-from sklearn.model_selection import cross_val_score  # noqa: E402
-from sklearn.pipeline import make_pipeline  # noqa: E402
-from sklearn.preprocessing import FunctionTransformer  # noqa: E402
+from sklearn.base import clone
+from sklearn.exceptions import FitFailedWarning
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(500, 3))
@@ -55,7 +55,9 @@ def test_through_a_pipeline_too() -> None:
 @pytest.fixture
 def account(tmp_path: Path) -> sordino.Account:
     ledger = sordino.Ledger.create(tmp_path / "patients.ledger")
-    ledger.create_budget(X, y, name="patients", epsilon=1.0, delta=0.0, bounds=(-4, 4), classes=[0, 1], who="ann")
+    ledger.create_budget(
+        X, y, name="patients", epsilon=1.0, delta=0.0, bounds=(-4, 4), classes=[0, 1], who="ann"
+    )
     return ledger.account(X, y, bounds=(-4, 4), classes=[0, 1], who="ann")
 
 

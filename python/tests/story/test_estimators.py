@@ -72,7 +72,9 @@ def test_save_load_and_pickle_predict_the_same(tmp_path: Path) -> None:
     models = [
         LogisticRegression(1.0, bounds=(-4, 4), classes=[0, 1]).fit(X, y),
         LinearRegression(1.0, bounds=(-4, 4), target_bounds=(-8, 8)).fit(X, X[:, 0] * 2),
-        Classifier(4.0, bounds=(-4, 4), classes=[0, 1], steps=20, network=Sequential(Linear(4), Relu(), Linear())).fit(X, y),
+        Classifier(
+            4.0, bounds=(-4, 4), classes=[0, 1], steps=20, network=Sequential(Linear(4), Relu(), Linear())
+        ).fit(X, y),
     ]
     for place, model in enumerate(models):
         model.save(tmp_path / str(place))

@@ -10,7 +10,8 @@ import sordino
 
 
 def loaded_after(code: str) -> set[str]:
-    script = f"import sys, json\nbefore = set(sys.modules)\n{code}\nprint(json.dumps(sorted(set(sys.modules) - before)))"
+    script = f"import sys, json\nbefore = set(sys.modules)\n{code}\n"
+    script += "print(json.dumps(sorted(set(sys.modules) - before)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     return set(json.loads(done.stdout.splitlines()[-1]))
 

@@ -51,11 +51,15 @@ def test_the_scan_finds_a_leak() -> None:
         Classifier(bounds=(-4, 4), classes=["no", "yes"], steps=20),
     ],
 )
-def test_a_fitted_model_has_no_data(model: LogisticRegression, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_fitted_model_has_no_data(
+    model: LogisticRegression, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.DEBUG):
         model.fit(X, y)
     model.save(tmp_path / "model")
-    written = b"".join(path.read_bytes() for path in sorted((tmp_path / "model").rglob("*")) if path.is_file())
+    written = b"".join(
+        path.read_bytes() for path in sorted((tmp_path / "model").rglob("*")) if path.is_file()
+    )
     for text in (pickle.dumps(model), repr(model), str(model.privacy_), model.report(), caplog.text, written):
         assert traces(text) == []
     assert traces(repr(vars(model))) == []
@@ -98,7 +102,15 @@ def wrong_sum() -> None:
 
 @pytest.mark.parametrize(
     "fails",
-    [broken_label, broken_number, text_among_numbers, text_as_a_target, exhausted, wrong_mechanism, wrong_sum],
+    [
+        broken_label,
+        broken_number,
+        text_among_numbers,
+        text_as_a_target,
+        exhausted,
+        wrong_mechanism,
+        wrong_sum,
+    ],
 )
 def test_errors_and_tracebacks_have_no_data(fails: Callable[[], None]) -> None:
     with pytest.raises(sordino.SordinoError) as caught:

@@ -56,7 +56,9 @@ def test_epsilon_as_text(budget: sordino.Budget) -> None:
 
 
 def test_delta_and_relation_stated_twice(budget: sordino.Budget) -> None:
-    with pytest.raises(sordino.DeclarationError, match="delta is stated twice: 1e-05 by .* 1e-06 by the budget"):
+    with pytest.raises(
+        sordino.DeclarationError, match="delta is stated twice: 1e-05 by .* 1e-06 by the budget"
+    ):
         LogisticRegression(bounds=(-4, 4), classes=[0, 1], delta=1e-5, budget=budget).fit(X, y)
     with pytest.raises(sordino.DeclarationError, match="neighbours is stated twice"):
         LogisticRegression(bounds=(-4, 4), classes=[0, 1], neighbours="replace", budget=budget).fit(X, y)
@@ -82,7 +84,9 @@ def test_other_columns_at_predict() -> None:
     model = LogisticRegression(bounds=(-4, 4), classes=[0, 1]).fit(frame, y)
     with pytest.raises(sordino.DeclarationError, match="unseen at fit time:\n- weight"):
         model.predict(frame.rename(columns={"dose": "weight"}))
-    with pytest.raises(sordino.DeclarationError, match="X has 1 features, but LogisticRegression is expecting 2"):
+    with pytest.raises(
+        sordino.DeclarationError, match="X has 1 features, but LogisticRegression is expecting 2"
+    ):
         model.predict(X[:, :1])
 
 
