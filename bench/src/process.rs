@@ -8,8 +8,8 @@ pub fn peak_bytes() -> Option<f64> {
     line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kibibytes| kibibytes * 1024.0)
 }
 
-/// Makes what this process holds now its peak, and returns it, so that a later [`peak_bytes`] is that
-/// of the work in between.
+/// Makes what this process holds now its peak, and returns it, so that a later [`peak_bytes`] is
+/// that of the work in between.
 pub fn reset_peak() -> Option<f64> {
     std::fs::write("/proc/self/clear_refs", "5").ok()?;
     peak_bytes()

@@ -183,8 +183,9 @@ impl From<RunError> for Failure {
                     .to_owned(),
             },
             RunError::OtherUnit { ledger, schema, .. } => Self::declaration(format!(
-                "the budget protects {ledger}, and what is asked for protects {schema}; one promise cannot be \
-                 paid from the other's budget: use a budget with unit= {schema}, or state the budget's unit here"
+                "the budget protects {ledger}, and what is asked for protects {schema}; one promise cannot \
+                 be paid from the other's budget: use a budget with unit= {schema}, or state the budget's \
+                 unit here"
             )),
             RunError::Charge(error) => error.into(),
             RunError::Ledger(error) => error.into(),

@@ -33,7 +33,7 @@ cargo xtask <verb>
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them
   python [--develop|--test]
-                       the wheel of the Python package; or installs it into the active environment; or tests it
+                       the Python package: builds its wheel; installs it into the active environment; tests it
   deny                 licences, advisories and sources of the dependencies, with cargo-deny
   outputs              run the commands shown in the README and the book, and write their output there
 ";

@@ -48,7 +48,8 @@ pub(crate) fn check() -> Result<(), Failure> {
     }
     check_stub(&all)?;
     run::shown(Command::new(python_of(&alone)).arg(run::root().join(EXAMPLE)).current_dir(&alone))?;
-    // Not `python -m pytest`: that would import the package from the sources, which have no native half.
+    // Not `python -m pytest`: that would import the package from the sources, which have no native
+    // half.
     let mut tests = Command::new(program(&all, "pytest"));
     tests.args(["--doctest-modules", "--pyargs", "sordino", "-p", "no:cacheprovider"]);
     tests.arg(run::root().join("python/tests")).current_dir(run::root().join("python/tests"));
@@ -123,7 +124,8 @@ fn check_stub(environment: &Path) -> Result<(), Failure> {
         return Ok(());
     }
     Err(Failure::check(format!(
-        "python/sordino/{STUB} is not that of the native half; write it anew with `cargo xtask python --develop`"
+        "python/sordino/{STUB} is not that of the native half; write it anew with `cargo xtask python \
+         --develop`"
     )))
 }
 

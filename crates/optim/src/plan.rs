@@ -347,8 +347,9 @@ fn deepest(plan: GridPlan, most: u64) -> Result<Grid, OptimError> {
     let deeper = (least.depth() + 1..=wanted).rev().find_map(|depth| plan.at_depth(depth).ok());
     Ok(deeper.unwrap_or(least))
 }
-/// Checkpoints know their plan by this text, so a plan without an individual filter is written as it
-/// was before there were such filters.
+
+/// Checkpoints know their plan by this text, so a plan without an individual filter is written as
+/// it was before there were such filters.
 impl fmt::Debug for TrainingPlan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut plan = f.debug_struct("TrainingPlan");

@@ -168,8 +168,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub steps: Option<Count>,
 
-    /// How sgd draws its batches: poisson (each record by a coin of its own) or fixed (a uniform set
-    /// of --batch-size records; needs --neighbours replace) [default: poisson]
+    /// How sgd draws its batches: poisson (each record by a coin of its own) or fixed (a uniform
+    /// set of --batch-size records; needs --neighbours replace) [default: poisson]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_enum, hide_possible_values = true, value_name = "poisson|fixed")

@@ -265,8 +265,8 @@ impl Task<'_> {
         self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
     }
 
-    /// Takes the sampling of batches out of `wishes`. By default they are Poisson samples of the rate
-    /// `usual`. Also returns the expected fraction of the records in a batch.
+    /// Takes the sampling of batches out of `wishes`. By default they are Poisson samples of the
+    /// rate `usual`. Also returns the expected fraction of the records in a batch.
     pub(crate) fn sampling(
         &self,
         wishes: &mut LearnerSettings,
