@@ -12,8 +12,9 @@ Submodules are imported when they are first used, and numpy with the first array
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
 
+# Type checkers take it for true. `typing` itself would take longer to import than all of this.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from . import accounting as accounting
     from . import audit as audit

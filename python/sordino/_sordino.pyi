@@ -2,54 +2,12 @@
 The native module. Private: import `sordino` instead.
 """
 
+from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from pathlib import Path
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-from _typeshed import Incomplete, SupportsGetItem
-
-__all__ = [
-    "FittedModel",
-    "NativePayer",
-    "Released",
-    "Table",
-    "__version__",
-    "above_threshold",
-    "audit_counts",
-    "audit_mechanism",
-    "audit_one_run",
-    "calibrate_noise",
-    "calibrate_rate",
-    "calibrate_split",
-    "calibrate_steps",
-    "choose",
-    "counts",
-    "delta",
-    "discrete_gaussian",
-    "discrete_laplace",
-    "epsilon",
-    "event",
-    "explain",
-    "fit",
-    "ledger_create",
-    "ledger_create_budget",
-    "ledger_export",
-    "ledger_grant",
-    "ledger_link_values",
-    "ledger_verify",
-    "noise_of",
-    "noisy_sum",
-    "plan",
-    "randomized_response",
-    "schema",
-    "schema_facts",
-    "schema_template",
-    "statement",
-    "statement_words",
-    "statistic",
-    "together",
-    "top_k",
-]
+__all__ = ["__version__", "FittedModel", "NativePayer", "Released", "Table", "above_threshold", "audit_counts", "audit_mechanism", "audit_one_run", "calibrate_noise", "calibrate_rate", "calibrate_split", "calibrate_steps", "choose", "counts", "delta", "discrete_gaussian", "discrete_laplace", "epsilon", "event", "explain", "fit", "ledger_create", "ledger_create_budget", "ledger_export", "ledger_grant", "ledger_link_values", "ledger_verify", "noise_of", "noisy_sum", "plan", "randomized_response", "schema", "schema_facts", "schema_template", "statement", "statement_words", "statistic", "together", "top_k"]
 
 __version__: Final[str]
 """
@@ -61,6 +19,7 @@ class FittedModel:
     """
     A model with everything that its directory holds. It has no data, no seed and no password.
     """
+    def __repr__(self, /) -> str: ...
     @property
     def classes(self, /) -> list[str] | None:
         """
@@ -158,27 +117,12 @@ class NativePayer:
     What pays for a release.
     """
     @staticmethod
-    def account(
-        path: str | PathLike[str],
-        file: str | PathLike[str] | None,
-        table: Table | None,
-        schema: str | None,
-        name: str | None,
-        who: str | None,
-    ) -> NativePayer:
+    def account(path: str | PathLike[str], file: str | PathLike[str] | None, table: Table | None, schema: str | None, name: str | None, who: str | None) -> NativePayer:
         """
         The account of a data file, or of a table under its schema.
         """
     @staticmethod
-    def budget(
-        epsilon: SupportsFloat | SupportsIndex,
-        delta: SupportsFloat | SupportsIndex,
-        neighbours: str,
-        unit: str,
-        planned: bool,
-        gaussian_filter: bool,
-        set_aside: SupportsFloat | SupportsIndex,
-    ) -> NativePayer:
+    def budget(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, unit: str, planned: bool, gaussian_filter: bool, set_aside: SupportsFloat | SupportsIndex) -> NativePayer:
         """
         A budget in memory.
         """
@@ -243,6 +187,7 @@ class Table:
         """
         An empty table. `name` stands for it in messages.
         """
+    def __repr__(self, /) -> str: ...
     def array(self, /, names: SupportsGetItem[int, str], array: Any) -> None:
         """
         Adds the columns of an array of one or two dimensions: numbers, booleans, or texts of fixed
@@ -280,168 +225,73 @@ class Table:
         Adds a column of texts; `None` is a missing value.
         """
 
-def above_threshold(
-    answers: SupportsGetItem[int, SupportsIndex],
-    threshold: SupportsIndex,
-    epsilon: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def above_threshold(answers: SupportsGetItem[int, SupportsIndex], threshold: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     The place of the first answer above a threshold, if there is any.
     """
 
-def audit_counts(
-    true_positives: SupportsIndex,
-    positives: SupportsIndex,
-    false_positives: SupportsIndex,
-    negatives: SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    confidence: SupportsFloat | SupportsIndex,
-) -> float:
+def audit_counts(true_positives: SupportsIndex, positives: SupportsIndex, false_positives: SupportsIndex, negatives: SupportsIndex, delta: SupportsFloat | SupportsIndex, confidence: SupportsFloat | SupportsIndex) -> float:
     """
     The lower bound on ε that the counts of a test certify.
     """
 
-def audit_mechanism(
-    mechanism: Any,
-    one: Any,
-    two: Any,
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    samples: SupportsIndex,
-    confidence: SupportsFloat | SupportsIndex,
-) -> tuple[bool, float, float, float, str]:
+def audit_mechanism(mechanism: Any, one: Any, two: Any, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, samples: SupportsIndex, confidence: SupportsFloat | SupportsIndex) -> tuple[bool, float, float, float, str]:
     """
     Audits a callable of one argument on two neighbouring inputs. One thread: Python code takes
     turns.
     """
 
-def audit_one_run(
-    canaries: SupportsIndex,
-    guesses: SupportsIndex,
-    correct: SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    confidence: SupportsFloat | SupportsIndex,
-) -> float:
+def audit_one_run(canaries: SupportsIndex, guesses: SupportsIndex, correct: SupportsIndex, delta: SupportsFloat | SupportsIndex, confidence: SupportsFloat | SupportsIndex) -> float:
     """
     The lower bound on ε that one run with canaries certifies.
     """
 
-def calibrate_noise(
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    sampling_rate: SupportsFloat | SupportsIndex,
-    steps: SupportsIndex,
-) -> tuple[float, float, float, str, str | None]:
+def calibrate_noise(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, sampling_rate: SupportsFloat | SupportsIndex, steps: SupportsIndex) -> tuple[float, float, float, str, str | None]:
     """
     The least noise multiplier for Gaussian noise on Poisson samples.
     """
 
-def calibrate_rate(
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    noise_multiplier: SupportsFloat | SupportsIndex,
-    steps: SupportsIndex,
-) -> tuple[float, float, float, str, str | None]:
+def calibrate_rate(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, noise_multiplier: SupportsFloat | SupportsIndex, steps: SupportsIndex) -> tuple[float, float, float, str, str | None]:
     """
     The largest sampling rate.
     """
 
-def calibrate_split(
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    shares: SupportsGetItem[int, SupportsFloat | SupportsIndex],
-) -> tuple[list[float], float, float, str, str | None]:
+def calibrate_split(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, shares: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> tuple[list[float], float, float, str, str | None]:
     """
     Parts of a budget in proportion to shares.
     """
 
-def calibrate_steps(
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    noise_multiplier: SupportsFloat | SupportsIndex,
-    sampling_rate: SupportsFloat | SupportsIndex,
-) -> tuple[int, float, float, str, str | None]:
+def calibrate_steps(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, noise_multiplier: SupportsFloat | SupportsIndex, sampling_rate: SupportsFloat | SupportsIndex) -> tuple[int, float, float, str, str | None]:
     """
     The most steps.
     """
 
-def choose(
-    scores: SupportsGetItem[int, SupportsIndex],
-    how: str,
-    price: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    monotone: bool,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def choose(scores: SupportsGetItem[int, SupportsIndex], how: str, price: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, monotone: bool, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     The index of a candidate with a high score, by one of the mechanisms that choose.
     """
 
-def counts(
-    values: SupportsGetItem[int, SupportsIndex],
-    epsilon: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    one_moves: bool,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def counts(values: SupportsGetItem[int, SupportsIndex], epsilon: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, one_moves: bool, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     Many integers at once, with discrete Laplace noise.
     """
 
-def delta(
-    event: str, epsilon: SupportsFloat | SupportsIndex, neighbours: str, accountant: str
-) -> tuple[float, float, str, float | None, str | None]:
+def delta(event: str, epsilon: SupportsFloat | SupportsIndex, neighbours: str, accountant: str) -> tuple[float, float, str, float | None, str | None]:
     """
     The least delta at which an event costs an epsilon.
     """
 
-def discrete_gaussian(
-    value: SupportsIndex,
-    rho: SupportsFloat | SupportsIndex | None,
-    epsilon: SupportsFloat | SupportsIndex | None,
-    delta: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def discrete_gaussian(value: SupportsIndex, rho: SupportsFloat | SupportsIndex | None, epsilon: SupportsFloat | SupportsIndex | None, delta: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     One integer, with discrete Gaussian noise: for ρ, or for (ε, δ).
     """
 
-def discrete_laplace(
-    value: SupportsIndex,
-    epsilon: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def discrete_laplace(value: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     One integer, with discrete Laplace noise.
     """
 
-def epsilon(
-    event: str, delta: SupportsFloat | SupportsIndex, neighbours: str, accountant: str
-) -> tuple[float, float, str, float | None, str | None]:
+def epsilon(event: str, delta: SupportsFloat | SupportsIndex, neighbours: str, accountant: str) -> tuple[float, float, str, float | None, str | None]:
     """
     What an event costs at a delta.
     """
@@ -451,31 +301,14 @@ def event(json: str) -> str:
     Reads an event, or a claim, and writes its event in the one normal form.
     """
 
-def explain(
-    event: str | None,
-    epsilon: SupportsFloat | SupportsIndex | None,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    unit: str | None,
-    people: SupportsIndex | None,
-    group: SupportsIndex | None,
-) -> tuple[str, list[str], str]:
+def explain(event: str | None, epsilon: SupportsFloat | SupportsIndex | None, delta: SupportsFloat | SupportsIndex, neighbours: str, unit: str | None, people: SupportsIndex | None, group: SupportsIndex | None) -> tuple[str, list[str], str]:
     """
     What a promise means: numbers as JSON, paragraphs, and the trade-off curve as an SVG.
 
     The promise is an event at a delta, or, without an event, a pair of epsilon and delta.
     """
 
-def fit(
-    settings: str,
-    table: Table | None = None,
-    schema: str | None = None,
-    network: str | None = None,
-    payer: NativePayer | None = None,
-    folder: str | PathLike[str] | None = None,
-    resume: bool = False,
-    progress: Any | None = None,
-) -> FittedModel:
+def fit(settings: str, table: Table | None = None, schema: str | None = None, network: str | None = None, payer: NativePayer | None = None, folder: str | PathLike[str] | None = None, resume: bool = False, progress: Any | None = None) -> FittedModel:
     """
     A model of a table, or of the file that `settings["data"]` names.
 
@@ -488,21 +321,7 @@ def ledger_create(path: str | PathLike[str]) -> None:
     A new ledger in a new file.
     """
 
-def ledger_create_budget(
-    path: str | PathLike[str],
-    file: str | PathLike[str] | None,
-    table: Table | None,
-    schema: str | None,
-    name: str | None,
-    who: str | None,
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    neighbours: str,
-    unit: str,
-    planned: bool,
-    gaussian_filter: bool,
-    set_aside: SupportsFloat | SupportsIndex,
-) -> str:
+def ledger_create_budget(path: str | PathLike[str], file: str | PathLike[str] | None, table: Table | None, schema: str | None, name: str | None, who: str | None, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, unit: str, planned: bool, gaussian_filter: bool, set_aside: SupportsFloat | SupportsIndex) -> str:
     """
     Gives a data set its budget, once and for all: a data file, or a table under its schema. Returns
     its name.
@@ -514,20 +333,12 @@ def ledger_export(path: str | PathLike[str]) -> tuple[str, list[tuple[int, float
     data set.
     """
 
-def ledger_grant(
-    path: str | PathLike[str],
-    name: str,
-    to: str,
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex | None,
-) -> None:
+def ledger_grant(path: str | PathLike[str], name: str, to: str, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex | None) -> None:
     """
     Gives an analyst a share of a data set's budget.
     """
 
-def ledger_link_values(
-    path: str | PathLike[str], name: str, table: Table, schema: str, who: str | None
-) -> None:
+def ledger_link_values(path: str | PathLike[str], name: str, table: Table, schema: str, who: str | None) -> None:
     """
     Lets a table in memory find the budget of the file that has the same values.
     """
@@ -537,26 +348,13 @@ def ledger_verify(path: str | PathLike[str], known: str | None) -> str:
     Reads every entry again; returns the last one's number and hash.
     """
 
-def noise_of(
-    epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, event: Any
-) -> tuple[float, float, float, str, str | None]:
+def noise_of(epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, neighbours: str, event: Any) -> tuple[float, float, float, str, str | None]:
     """
     The least noise multiplier z with which the event that `event(z)` names costs at most epsilon.
     `event` is asked with the interpreter's lock; the accountant works without it.
     """
 
-def noisy_sum(
-    rows: Incomplete,
-    noise: str,
-    clip_norm: SupportsFloat | SupportsIndex,
-    max_records: SupportsIndex,
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def noisy_sum(rows: Incomplete, noise: str, clip_norm: SupportsFloat | SupportsIndex, max_records: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     The sum of the rows of a matrix, each clipped: `noise` is `laplace`, `gaussian` or `k_norm`.
     """
@@ -566,15 +364,7 @@ def plan(settings: str, schema: str, network: str | None = None, payer: NativePa
     What a fit would cost, without data: a JSON object. `settings["rows"]` states n.
     """
 
-def randomized_response(
-    category: SupportsIndex,
-    categories: SupportsIndex,
-    epsilon: SupportsFloat | SupportsIndex,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def randomized_response(category: SupportsIndex, categories: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     One person's own category, before it leaves them. Under `replace`.
     """
@@ -584,9 +374,7 @@ def schema(toml: str) -> tuple[str, bytes]:
     Checks a schema and writes it in the one normal form, with its digest.
     """
 
-def schema_facts(
-    toml: str,
-) -> tuple[list[tuple[str, str, tuple[float, float] | None, list[str] | None]], str | None]:
+def schema_facts(toml: str) -> tuple[list[tuple[str, str, tuple[float, float] | None, list[str] | None]], str | None]:
     """
     The columns of a schema, in its order, and the column and the limit of its unit.
     """
@@ -606,20 +394,7 @@ def statement_words(json: str) -> str:
     A statement in one line.
     """
 
-def statistic(
-    statistic: str,
-    column: str,
-    epsilon: SupportsFloat | SupportsIndex,
-    schema: str,
-    table: Table | None = None,
-    data: str | PathLike[str] | None = None,
-    edges: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None = None,
-    equals: str | None = None,
-    at: SupportsFloat | SupportsIndex = 0.5,
-    neighbours: str | None = None,
-    payer: NativePayer | None = None,
-    seed: SupportsIndex | None = None,
-) -> tuple[str, float, str]:
+def statistic(statistic: str, column: str, epsilon: SupportsFloat | SupportsIndex, schema: str, table: Table | None = None, data: str | PathLike[str] | None = None, edges: SupportsGetItem[int, SupportsFloat | SupportsIndex] | None = None, equals: str | None = None, at: SupportsFloat | SupportsIndex = 0.5, neighbours: str | None = None, payer: NativePayer | None = None, seed: SupportsIndex | None = None) -> tuple[str, float, str]:
     """
     One statistic of a column of a table, or of the file `data`: its value in JSON, its error with
     95 % confidence, and its guarantee in JSON.
@@ -634,18 +409,7 @@ def together(first: str, second: str, planned: bool) -> str:
     `Release::after` in `sordino-privacy`.
     """
 
-def top_k(
-    scores: SupportsGetItem[int, SupportsIndex],
-    k: SupportsIndex,
-    epsilon: SupportsFloat | SupportsIndex,
-    delta: SupportsFloat | SupportsIndex,
-    sensitivity: SupportsIndex,
-    monotone: bool,
-    payer: NativePayer | None,
-    neighbours: str | None,
-    unit: str,
-    seed: SupportsIndex | None,
-) -> Released:
+def top_k(scores: SupportsGetItem[int, SupportsIndex], k: SupportsIndex, epsilon: SupportsFloat | SupportsIndex, delta: SupportsFloat | SupportsIndex, sensitivity: SupportsIndex, monotone: bool, payer: NativePayer | None, neighbours: str | None, unit: str, seed: SupportsIndex | None) -> Released:
     """
     The indices of k candidates with high scores, ε for each choice.
     """
