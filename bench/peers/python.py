@@ -66,26 +66,30 @@ def fits(kind, turns):
         before = peak()
         model.fit(x, y)
         extra = peak() - before
-        taken = []
+        taken, processor = [], time.process_time()
         for _ in range(turns):
             print("waiting", flush=True)
             sys.stdin.readline()
             begun = time.perf_counter()
             model.fit(x, y)
             taken.append(time.perf_counter() - begun)
-    config = dict(rows=ROWS, columns=COLUMNS, extra_bytes=extra, input_bytes=size + y.nbytes)
+    processor = (time.process_time() - processor) / turns
+    config = dict(
+        rows=ROWS, columns=COLUMNS, extra_bytes=extra, input_bytes=size + y.nbytes, processor_s=processor
+    )
     lines.emit(f"logistic, {ROWS} x {COLUMNS}", kind, "s", statistics.median(taken), **config)
 
 
 def imports(turns):
     """`import sordino` in fresh processes, after one that warms the disk's cache up. numpy stays out."""
     program = (
-        "import time; begun = time.perf_counter(); import sordino; taken = time.perf_counter() - begun; "
-        "import sys; assert 'numpy' not in sys.modules; print(taken)"
+        "import sys, time; begun, own = time.perf_counter(), time.process_time(); import sordino; "
+        "print(time.perf_counter() - begun, time.process_time() - own); assert 'numpy' not in sys.modules"
     )
     command = [sys.executable, "-I", "-c", program]
-    taken = [float(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(turns + 1)]
-    lines.emit("import", "sordino", "s", statistics.median(taken[1:]))
+    said = [subprocess.run(command, check=True, capture_output=True).stdout.split() for _ in range(turns + 1)]
+    taken, processor = (statistics.median(map(float, column)) for column in zip(*said[1:]))
+    lines.emit("import", "sordino", "s", taken, processor_s=processor)
 
 
 if "--list" in sys.argv:

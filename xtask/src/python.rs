@@ -54,6 +54,10 @@ pub(crate) fn check() -> Result<(), Failure> {
     tests.args(["--doctest-modules", "--pyargs", "sordino", "-p", "no:cacheprovider"]);
     tests.arg(run::root().join("python/tests")).current_dir(run::root().join("python/tests"));
     tests.args(["-c", "../pyproject.toml", "--rootdir", ".."]).env("PYTHONDONTWRITEBYTECODE", "1");
+    // Pages of the book hand models from Python to the command.
+    run::shown(run::cargo().args(["build", "--quiet", "--package", "sordino-cli"]))?;
+    let command = format!("sordino{}", std::env::consts::EXE_SUFFIX);
+    tests.env("SORDINO_COMMAND", run::target_dir().join("debug").join(command));
     let said = tests.output().map_err(|error| Failure::usage(format!("could not start pytest: {error}")))?;
     let text = String::from_utf8_lossy(&said.stdout);
     if !said.status.success() {

@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use serde_json::json;
-use sordino_bench::process::{peak_bytes, reset_peak};
+use sordino_bench::process::{peak_bytes, processor_seconds, reset_peak};
 use sordino_bench::{Options, emit};
 use sordino_data::{Matrix, Schema, Source};
 use sordino_run::training::{Request, Session, fit};
@@ -43,7 +43,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let before = reset_peak();
     job.fit(&x, &y)?;
     let extra = peak_bytes().zip(before).map(|(peak, before)| peak - before);
-    let mut taken = Vec::new();
+    let (mut taken, begun) = (Vec::new(), processor_seconds());
     for _ in 0..options.blocks() {
         options.wait();
         let start = Instant::now();
@@ -51,8 +51,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         taken.push(start.elapsed().as_secs_f64());
     }
     taken.sort_by(f64::total_cmp);
+    let processor = processor_seconds().zip(begun).map(|(end, begun)| (end - begun) / taken.len() as f64);
     let config = json!({
         "rows": rows, "columns": columns, "extra_bytes": extra, "input_bytes": 8 * rows * (columns + 1),
+        "processor_s": processor,
     });
     emit(&format!("logistic, {rows} x {columns}"), "s", taken[taken.len() / 2], config);
     Ok(())

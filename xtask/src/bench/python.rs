@@ -61,8 +61,8 @@ pub(super) fn measure(plan: &Plan) -> Result<Vec<Line>, Failure> {
 /// One line for each figure, with what was asked for.
 pub(super) fn table(summaries: &[Summary]) -> String {
     let mut text = format!(
-        "{:<24} {:<12} {:>10} {:>9} {:>9} {:>10} {:>8} {:>6}\n",
-        "work", "from", "median", "of Rust", "extra MB", "of in+enc", "", "load"
+        "{:<24} {:<12} {:>10} {:>9} {:>8} {:>9} {:>9} {:>10} {:>8} {:>6}\n",
+        "work", "from", "median", "of Rust", "cpu s", "of Rust", "extra MB", "of in+enc", "", "load"
     );
     for row in summaries {
         let rust = summaries.iter().find(|other| other.workload == row.workload && other.system == "sordino");
@@ -81,11 +81,13 @@ pub(super) fn table(summaries: &[Summary]) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "{:<24} {:<12} {:>10} {:>9} {:>9} {:>10} {:>8} {:>6}",
+            "{:<24} {:<12} {:>10} {:>9} {:>8} {:>9} {:>9} {:>10} {:>8} {:>6}",
             row.workload,
             if is_fit && row.system == "sordino" { "Rust" } else { row.system.as_str() },
             format!("{:.4} {}", row.median, row.metric),
             shown(ratio, 3),
+            shown(processor(row), 3),
+            shown(rust.filter(|_| is_fit).and_then(|rust| Some(processor(row)? / processor(rust)?)), 3),
             shown(number(row, "extra_bytes").map(|bytes| bytes / 1e6), 1),
             shown(memory, 3),
             if met { "met" } else { "MISSED" },
@@ -105,6 +107,11 @@ fn of_memory(row: &Summary) -> Option<f64> {
     let (input, extra) = number(row, "input_bytes").zip(number(row, "extra_bytes"))?;
     let (rows, columns) = number(row, "rows").zip(number(row, "columns"))?;
     Some((input + extra) / (input + 4.0 * rows * (columns + 1.0)))
+}
+
+/// Processor seconds of all threads, which say something also where the machine is not alone.
+fn processor(row: &Summary) -> Option<f64> {
+    number(row, "processor_s")
 }
 
 fn number(row: &Summary, name: &str) -> Option<f64> {
