@@ -56,6 +56,7 @@ def declared_schema(
     schema: SchemaLike | None,
     bounds: object,
     target: Mapping[str, Any] | None,
+    target_name: str = TARGET,
     max_records: int | None = None,
     has_unit: bool = False,
 ) -> str:
@@ -84,7 +85,7 @@ def declared_schema(
         else:
             raise BoundsError(f"column `{name}` has no bounds: add it to bounds=, with public limits")
     if target is not None:
-        columns[TARGET] = dict(target)
+        columns[target_name] = dict(target)
     fields: dict[str, Any] = {"columns": columns}
     if has_unit:
         if max_records is None:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeVar, cast
 
 from . import _sordino
 from ._guarantee import Statement
@@ -15,7 +16,9 @@ from ._inputs import Inputs, read
 from ._validate import check_features, check_numbers
 from .exceptions import DeclarationError, not_fitted
 
-__all__ = ["Estimator", "width_of"]
+__all__ = ["Estimator", "refusing", "width_of"]
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # Parameters that other libraries have and this one refuses, with the reason.
 REFUSED = {
@@ -138,14 +141,29 @@ def _refusing(cls: type[Estimator]) -> None:
     made = cls.__init__
 
     def __init__(self: Estimator, *args: Any, **kwargs: Any) -> None:
-        for name, reason in REFUSED.items():
-            if name in kwargs:
-                raise TypeError(f"{cls.__name__} takes no {name}: {reason}")
+        _refuse(cls.__name__, kwargs)
         made(self, *args, **kwargs)
 
     __init__.__signature__ = inspect.signature(made)  # type: ignore[attr-defined]
     __init__.__doc__ = made.__doc__
     setattr(cls, "__init__", __init__)  # noqa: B010
+
+
+def refusing(made: Method) -> Method:
+    """A method that says why it takes none of these parameters."""
+
+    @functools.wraps(made)
+    def called(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        _refuse(f"{type(self).__name__}.{made.__name__}", kwargs)
+        return made(self, *args, **kwargs)
+
+    return cast(Method, called)
+
+
+def _refuse(what: str, given: Mapping[str, object]) -> None:
+    for name, reason in REFUSED.items():
+        if name in given:
+            raise TypeError(f"{what} takes no {name}: {reason}")
 
 
 def _has_names(X: Any) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import json
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from . import _sordino
@@ -186,14 +188,15 @@ class Statement:
         return hash((type(self), self._json))
 
     def __str__(self) -> str:
-        return _sordino.statement_words(self._json)
+        words = _sordino.statement_words(self._json)
+        return re.sub("^ε <= [0-9.e-]+", f"ε <= {_outward(self.epsilon.upper, ROUND_CEILING)}", words)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self}>"
 
     def _repr_html_(self) -> str:
         epsilon, rows = self.epsilon, []
-        rows.append(("epsilon", f"at most {epsilon.upper:.6g}, at least {epsilon.lower:.6g}"))
+        rows.append(("epsilon", _ends(epsilon)))
         rows.append(("delta", f"{self.delta:g}"))
         rows.append(("neighbours", self.neighbours))
         rows.append(("unit", self.unit))
@@ -239,3 +242,13 @@ class Guarantee(Statement):
 def _end(value: float | None) -> float:
     """An end of an interval; unbounded is null in JSON."""
     return float("inf") if value is None else float(value)
+
+
+def _ends(epsilon: Interval) -> str:
+    upper, lower = _outward(epsilon.upper, ROUND_CEILING), _outward(epsilon.lower, ROUND_FLOOR)
+    return f"at most {upper}, at least {lower}"
+
+
+def _outward(number: float, rounding: str) -> str:
+    """Six digits, rounded to the safe side."""
+    return f"{float(Context(prec=6, rounding=rounding).create_decimal_from_float(number)):g}"

@@ -15,7 +15,7 @@ from ._budget import Payer, native_payer
 from ._check import number, whole
 from ._config import current_config
 from ._declare import class_column, declared_schema, number_column
-from ._estimator import Estimator, width_of
+from ._estimator import Estimator, refusing, width_of
 from ._guarantee import Guarantee
 from ._inputs import TARGET, Inputs, read, spelled
 from ._plan import Plan
@@ -48,7 +48,8 @@ class Learner(Estimator):
     threads: Any
     checkpoint: Any
 
-    def _target(self, y: Any, inputs_categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+    def _target(self, y: Any, categories: list[Any] | None) -> dict[str, Any]:
+        """Declares the target. `categories` are those of a categorical type of y."""
         raise NotImplementedError
 
     def _asked(self) -> dict[str, Any]:
@@ -130,6 +131,7 @@ class Learner(Estimator):
             f"the schema must name the target `{TARGET}`, or fit a file with y= the name of its column"
         )
 
+    @refusing
     def fit(self, X: object, y: object = None, *, unit: object = None) -> Self:
         """Learn from private records. Each fit is charged again.
 
@@ -165,7 +167,10 @@ class Learner(Estimator):
         check_length(X, y)
         if unit is not None:
             unit = check_target(unit, type(self).__name__)
-        target_name = TARGET if self.schema is None else _declared_target(schema_of(self.schema), X, y)
+        if self.schema is None:
+            target_name = _own_name(X, y)
+        else:
+            target_name = _declared_target(schema_of(self.schema), X, y)
         inputs = read(X, y, unit=unit, target=target_name)
         if self.schema is not None:
             column = schema_of(self.schema).columns[target_name]
@@ -173,13 +178,14 @@ class Learner(Estimator):
             self._check_values(y, column)
             target = None
         else:
-            target = self._target(y, inputs.categories)
+            target = self._target(y, inputs.categories.get(target_name))
         most = None if self.max_records is None else whole("max_records", self.max_records)
         schema = declared_schema(
             inputs,
             schema=self.schema,
             bounds=self.bounds,
             target=target,
+            target_name=target_name,
             max_records=most,
             has_unit=unit is not None,
         )
@@ -251,7 +257,7 @@ class Classifier(Learner):
     classes: Any
     classes_: npt.NDArray[Any]
 
-    def _target(self, y: Any, categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+    def _target(self, y: Any, categories: list[Any] | None) -> dict[str, Any]:
         import numpy as np
 
         classes = self.classes
@@ -261,8 +267,8 @@ class Classifier(Learner):
             raise ClassesError('classes must be a sequence of labels, or "public"')
         elif classes is not None:
             values = np.asarray(list(classes))
-        elif TARGET in categories:
-            values = np.asarray(categories[TARGET])
+        elif categories is not None:
+            values = np.asarray(categories)
         else:
             raise ClassesError(
                 "classes are missing: state classes=[...], all labels that can occur, or give y a "
@@ -338,7 +344,7 @@ class Regressor(Learner):
     _kind = "regressor"
     target_bounds: Any
 
-    def _target(self, y: Any, categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+    def _target(self, y: Any, categories: list[Any] | None) -> dict[str, Any]:
         column = number_column(self.target_bounds)
         _check_finite_target(y)
         return column
@@ -410,6 +416,13 @@ def _check_finite_target(y: Any) -> None:
     labels = np.asarray(y)
     if labels.dtype.kind == "f" and not bool(np.all(np.isfinite(labels))):
         raise DeclarationError("Input y contains NaN or infinity: every record needs a number")
+
+
+def _own_name(X: Any, y: Any) -> str:
+    """The name that y has of its own, as a column of a frame has one, if no column of X has it."""
+    named = getattr(y, "name", None)
+    features = [str(name) for name in getattr(X, "columns", [])]
+    return named if isinstance(named, str) and named and named not in features else TARGET
 
 
 def _declared_target(schema: Schema, X: Any, y: Any) -> str:

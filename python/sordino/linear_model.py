@@ -232,7 +232,7 @@ class LinearSVC(_Linear, Classifier):
         tags.classifier_tags.multi_class = False
         return tags
 
-    def _target(self, y: Any, categories: Mapping[str, list[Any]]) -> dict[str, Any]:
+    def _target(self, y: Any, categories: list[Any] | None) -> dict[str, Any]:
         target = super()._target(y, categories)
         if len(self.classes_) > 2:
             raise ClassesError(

@@ -112,3 +112,22 @@ def test_parents_and_children_draw_other_noise() -> None:
 
 def _draw(_: int) -> int:
     return sordino.mechanisms.discrete_laplace(0, epsilon=1e-9).value
+
+
+def test_a_target_keeps_the_name_that_it_has(tmp_path: Path) -> None:
+    import json
+
+    import pandas as pd
+
+    frame = pd.DataFrame({"age": [20.0, 40.0, 60.0, 80.0] * 20, "ill": ["no", "no", "yes", "yes"] * 20})
+    model = sordino.linear_model.LogisticRegression(4.0, bounds=(0, 120), classes=["no", "yes"])
+    model.fit(frame[["age"]], frame["ill"]).save(tmp_path / "named")
+    assert json.loads((tmp_path / "named/encoding.json").read_text())["target"] == "ill"
+    model.fit(frame[["age"]], frame["ill"].to_numpy()).save(tmp_path / "unnamed")
+    assert json.loads((tmp_path / "unnamed/encoding.json").read_text())["target"] == "target"
+
+
+def test_weights_of_records_are_refused_with_the_reason() -> None:
+    model = sordino.linear_model.LogisticRegression(1.0, bounds=(0, 1), classes=[0, 1])
+    with pytest.raises(TypeError, match="LogisticRegression.fit takes no sample_weight: a weight moves"):
+        model.fit([[0.0], [1.0]], [0, 1], sample_weight=[1, 2])
