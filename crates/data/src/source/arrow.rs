@@ -263,7 +263,13 @@ fn integers<T: ArrowPrimitiveType<Native: Into<i128>>>(
 }
 
 fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
-    for value in array.as_primitive::<T>() {
+    let floats = array.as_primitive::<T>();
+    // Without missing values, the whole array at once.
+    if let (RawColumn::Numbers(numbers), 0) = (&mut *column, floats.null_count()) {
+        numbers.extend(floats.values().iter().map(|value| -> f64 { (*value).into() }));
+        return Vec::new();
+    }
+    for value in floats {
         match value {
             Some(value) => column.push_number(value.into()),
             None => column.push_missing(),
