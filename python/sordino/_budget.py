@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 from typing import Any, Literal, NoReturn
 
 from . import _sordino
 from ._check import Real, number, relation, unit_json
 from ._events import Event, event_json
-from .exceptions import DeclarationError
+from .exceptions import BudgetError, DeclarationError
 
 __all__ = ["Budget", "Payer", "native_payer"]
 
@@ -61,6 +62,9 @@ class Payer:
     def quote(self, event: Event) -> float:
         """What an event would take of what is left. Charges nothing; refuses as a charge would."""
         return self._native.quote(event_json(event))
+
+    def _check_process(self) -> None:
+        """Refuses a process that must not charge it."""
 
     def __copy__(self) -> Payer:
         return self
@@ -116,9 +120,19 @@ class Budget(Payer):
             *terms(epsilon, delta, neighbours, unit, planned, filter, set_aside)
         )
         self._terms = json.loads(self._native.terms())
+        self._process = os.getpid()
+
+    def _check_process(self) -> None:
+        """A forked process has a copy of the budget, which would be spent a second time."""
+        if os.getpid() != self._process:
+            raise BudgetError(
+                "this Budget belongs to the process that made it: a copy of it in a forked process would be "
+                "spent a second time. Use sordino.Ledger(path).account(data=...), which every process charges"
+            )
 
     def charge(self, event: Event) -> None:
         """Pay for a release that is made elsewhere. Refused if it does not fit."""
+        self._check_process()
         self._native.charge(event_json(event), "elsewhere")
 
     def history(self) -> list[tuple[Event, int]]:
@@ -169,4 +183,5 @@ def native_payer(budget: object) -> _sordino.NativePayer | None:
         raise DeclarationError(
             f"budget must be a sordino.Budget, or an account of a sordino.Ledger, got {type(budget).__name__}"
         )
+    budget._check_process()
     return budget._native

@@ -21,7 +21,7 @@ from ._inputs import TARGET, Inputs, read, spelled
 from ._plan import Plan
 from ._progress import shown
 from ._schema import Schema, schema_of
-from ._validate import check_length, check_numbers, check_target
+from ._validate import as_floats, check_length, check_numbers, check_target
 from .danger import current_seed
 from .exceptions import ClassesError, DeclarationError
 
@@ -167,6 +167,10 @@ class Learner(Estimator):
         check_length(X, y)
         if unit is not None:
             unit = check_target(unit, type(self).__name__)
+        elif self.max_records is not None:
+            raise DeclarationError(
+                "max_records= limits the rows of a unit: give fit unit=, one id for each row"
+            )
         if self.schema is None:
             target_name = _own_name(X, y)
         else:
@@ -369,7 +373,7 @@ class Regressor(Learner):
         """R² of the predictions. It is exact: of private records, it is an unpaid release."""
         import numpy as np
 
-        truth = np.asarray(y, dtype=float).ravel()
+        truth = as_floats(y, type(self).__name__).ravel()
         residual = float(np.sum((truth - self.predict(X)) ** 2))
         total = float(np.sum((truth - truth.mean()) ** 2))
         return 1.0 - residual / total if total > 0.0 else float(residual == 0.0)

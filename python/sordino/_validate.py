@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ._estimator import Estimator
     from ._inputs import Inputs
 
-__all__ = ["check_features", "check_length", "check_numbers", "check_target"]
+__all__ = ["as_floats", "check_features", "check_length", "check_numbers", "check_target"]
 
 # Rows that are looked at together, so that a check needs no memory of the size of the table.
 ROWS = 4096
@@ -55,10 +55,22 @@ def check_numbers(X: Any, name: str) -> Any:
         raise DeclarationError(f"Found array with dim {array.ndim}. {name} expected <= 2.")
     _check_shape(array.shape, name)
     if array.dtype.kind == "O" and not any(isinstance(value, str) for value in array.flat):
-        array = np.asarray(array, dtype=np.float64)
+        array = as_floats(array, name)
     if array.dtype.kind == "f":
         _check_finite(array, name)
     return array
+
+
+def as_floats(values: Any, name: str) -> Any:
+    """The values as an array of floats. The error shows none of them, as numpy's would."""
+    import numpy as np
+
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DeclarationError(
+            f"{name} needs numbers, and a column holds text or other objects: leave it out, or encode it"
+        ) from None
 
 
 def check_target(y: Any, name: str) -> Any:

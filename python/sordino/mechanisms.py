@@ -30,6 +30,7 @@ from ._budget import Payer, native_payer
 from ._check import Real, Whole, number, relation, unit_json, whole
 from ._release import Release
 from .danger import current_seed
+from ._validate import as_floats
 from .exceptions import DeclarationError
 
 if TYPE_CHECKING:
@@ -530,10 +531,8 @@ def _sum(
     unit: str | None,
     budget: Payer | None,
 ) -> Release[npt.NDArray[np.float64]]:
-    import numpy as np
-
     terms = _terms(budget, neighbours, unit)
-    table = np.asarray(rows, dtype=np.float64)
+    table = as_floats(rows, "a sum")
     if table.ndim == 1:
         table = table.reshape(-1, 1)
     if table.ndim != 2:

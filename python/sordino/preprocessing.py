@@ -22,7 +22,7 @@ from ._declare import NO_BOUNDS, BoundsLike, limits
 from ._estimator import Estimator
 from ._guarantee import Statement
 from ._inputs import spelled
-from ._validate import check_features, check_numbers
+from ._validate import as_floats, check_features, check_numbers
 from .exceptions import BoundsError, DeclarationError
 
 if TYPE_CHECKING:
@@ -130,14 +130,14 @@ class _Transformer(Estimator):
                 )
             return array, names
         if self._allows_missing:
-            array = np.asarray(X, dtype=np.float64)
+            array = as_floats(X, type(self).__name__)
             if array.ndim != 2:
                 raise DeclarationError(
                     f"Expected 2D array, got {array.ndim}D array instead. Reshape your data."
                 )
             return array, names
         array = np.asarray(check_numbers(X, type(self).__name__))
-        kept = array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+        kept = array if array.dtype in (np.float32, np.float64) else as_floats(array, type(self).__name__)
         return kept, names
 
     def _declared(self, columns: Any, names: list[str]) -> None:

@@ -175,12 +175,13 @@ mod tests {
 
     /// Writes every setting, so that one that cannot be written is found here.
     const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --estimate-schema-with 0.1 \
-        --numbers a,b --categories c --neighbours replace --rows 7 --method sgd --model mlp --hidden 8,4 \
-        --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 --clipping per-layer \
-        --clip-quantile 0.4 --averaging ema --averaging-tail 0.2 --averaging-decay 0.9 --loss huber \
-        --huber-width 0.3 --class-weights a=1,b=3 --steps 9 --sampling-rate 0.5 --learning-rate 0.1 \
-        --clip-norm 2 --row-norm 3 --l2 0.01 --public-test t.csv --by a=b,c --threshold d=0.3 --permissive \
-        --ledger l --name n --who w --out o --report r --checkpoint-every 3 --threads 2 --danger-seed 5 \
+        --numbers a,b --categories c --neighbours replace --rows 7 --method sgd --model mlp \
+        --hidden 8,4 --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 \
+        --clipping per-layer --clip-quantile 0.4 --averaging ema --averaging-tail 0.2 \
+        --averaging-decay 0.9 --loss huber --huber-width 0.3 --class-weights a=1,b=3 --steps \
+        9 --sampling fixed --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 --row-norm \
+        3 --l2 0.01 --public-test t.csv --by a=b,c --threshold d=0.3 --permissive --ledger l \
+        --name n --who w --out o --report r --checkpoint-every 3 --threads 2 --danger-seed 5 \
         --tuned-on public";
 
     #[test]
