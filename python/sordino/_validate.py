@@ -67,9 +67,12 @@ def as_floats(values: Any, name: str) -> Any:
 
     try:
         return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except TypeError:
+        # In scikit-learn's words.
+        raise TypeError(f"{name} needs numbers: argument must be a string or a real number") from None
+    except ValueError:
         raise DeclarationError(
-            f"{name} needs numbers, and a column holds text or other objects: leave it out, or encode it"
+            f"{name} needs numbers, and a column holds text: leave it out, or encode it"
         ) from None
 
 
