@@ -40,6 +40,11 @@ def limits(bounds: object, features: Sequence[str]) -> dict[str, tuple[float, fl
         if unknown:
             raise BoundsError(f"bounds are stated for `{unknown[0]}`, and there is no such column")
         return {str(name): _pair(pair, str(name)) for name, pair in bounds.items()}
+    if isinstance(bounds, list) and all(isinstance(pair, (list, tuple)) for pair in bounds):
+        raise BoundsError(
+            "a list of pairs can be read in two ways: state {column: (lower, upper)}, or two arrays, the "
+            "lower bounds and the upper ones"
+        )
     try:
         lower, upper = _two(bounds)
     except (TypeError, ValueError):
@@ -132,6 +137,8 @@ def identity_schema(
     is known by its values alone."""
     inputs = read(data, y)
     target = None
+    if isinstance(classes, str):
+        raise ClassesError("a ledger knows a table by its declared classes: state classes=[...], a sequence")
     if classes is not None:
         target = class_column(classes)
     elif target_bounds is not None:

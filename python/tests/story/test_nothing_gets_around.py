@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,3 +75,15 @@ def test_no_message_of_a_sum_or_a_score_shows_a_value() -> None:
     with pytest.raises(sordino.DeclarationError) as raised:
         model.score(X, ["SECRET"] * len(X))
     assert "SECRET" not in str(raised.value)
+
+
+def test_a_list_of_pairs_is_not_guessed() -> None:
+    with pytest.raises(sordino.BoundsError, match="can be read in two ways"):
+        LogisticRegression(1.0, bounds=[(0, 5), (10, 20)], classes=[0, 1]).fit(X, y)
+    LogisticRegression(1.0, bounds=([0, 10], [5, 20]), classes=[0, 1]).fit(X, y)
+
+
+def test_a_ledger_is_told_the_classes(tmp_path: Path) -> None:
+    ledger = sordino.Ledger.create(tmp_path / "budgets.ledger")
+    with pytest.raises(sordino.ClassesError, match="a sequence"):
+        ledger.create_budget(X, y, name="people", epsilon=1.0, classes="public")
