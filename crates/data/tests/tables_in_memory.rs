@@ -309,7 +309,7 @@ impl Columns for Restless {
     }
 }
 
-/// Whoever binds a table to a budget releases nothing from another one.
+/// A table that is bound to one budget releases nothing from another one.
 #[test]
 fn a_table_that_changes_between_two_passes_is_refused_if_it_was_identified() {
     let schema = schema("columns.x = { kind = 'number', bounds = [0, 9] }");

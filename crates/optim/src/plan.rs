@@ -205,7 +205,7 @@ impl TrainingPlan {
     /// The claim of `steps` steps. An epoch that has begun counts as a whole.
     pub fn claim_of(&self, steps: u64) -> Result<Claim, OptimError> {
         let rounds = steps.div_ceil(self.steps_per_round());
-        // Of an individual filter no steps cost more than all.
+        // With an individual filter, no number of steps costs more than its limit.
         let rounds = self.individual.map_or(rounds, |limit| limit.get().min(rounds));
         let event = if rounds == 0 {
             Event::composed([])

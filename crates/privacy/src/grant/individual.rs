@@ -75,7 +75,7 @@ const MARGIN: f64 = 1.0 + 1e-11;
 /// ```
 pub struct IndividualFilter {
     limit: Count,
-    /// Of each record, in parts of a full step.
+    /// What each record may still spend, in parts of a full step.
     left: Vec<u64>,
 }
 
